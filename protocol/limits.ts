@@ -357,6 +357,8 @@ export const WRITE_DEADLINE_MS = 30_000;
 // Group commit and mailboxes (design: architecture, "Where SQLite runs")
 export const BATCH_COMMANDS_MAX = 256;
 export const BATCH_BYTES_MAX = 1024 * 1024;
+/** The time after which a batch of commands ends before its next command. */
+export const BATCH_MS = 50;
 export const WRITER_MAILBOX_MESSAGES_MAX = 8192;
 export const WRITER_MAILBOX_BYTES_MAX = 64 * 1024 * 1024;
 export const READER_MAILBOX_MESSAGES_MAX = 8192;

@@ -40,6 +40,8 @@ export interface SelfCheckPage {
 export interface TimedCommand {
   readonly command: Command;
   readonly nowMs: number;
+  /** What the index holds for texts of the command, where that was found before its turn. */
+  readonly indexed?: readonly (readonly [text: string, indexed: string])[];
 }
 
 /** The writing node: recorded as the origin of every operation. */

@@ -8,6 +8,8 @@ export interface AskOptions {
   /** On the monotonic clock, in milliseconds; finite, so that no ask waits for ever. */
   readonly deadlineMs: number;
   readonly lane: Lane;
+  /** Who asks: within a lane, those who ask take turns. */
+  readonly from?: string;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
 import { type AskOptions, PendingReplies, type PendingReply } from './ask.js';
 import type { BatchPort } from './batch-port.js';
 import { asError } from './child.js';
-import { Mailbox, type MailboxLimits } from './mailbox.js';
+import { type Lane, Mailbox, type MailboxLimits } from './mailbox.js';
 
 /** The options of a batch worker. */
 export interface BatchWorkerOptions {
@@ -82,13 +82,13 @@ export class BatchWorker<C, R> {
    * OVERLOADED, SHUTTING_DOWN, DEADLINE or ACTOR_RESTARTED by itself (see `AskFailureCode`), INTERNAL when the port
    * refused the whole batch, and otherwise the port's answer.
    */
-  ask(command: C, sizeBytes: number, { deadlineMs, lane }: AskOptions): Promise<Result<R>> {
+  ask(command: C, sizeBytes: number, { deadlineMs, lane, from = '' }: AskOptions): Promise<Result<R>> {
     if (this.state !== 'open') return Promise.resolve(this.shuttingDown);
     if (deadlineMs <= this.options.clock.monotonicMs()) return Promise.resolve(this.deadlinePassed);
     if (!this.mailbox.hasRoom(sizeBytes) && !this.evictExpired(sizeBytes))
       return Promise.resolve(this.overloaded);
     const reply = this.pending.register(deadlineMs);
-    this.mailbox.offer({ command, reply }, sizeBytes, lane);
+    this.mailbox.offer({ command, reply, sizeBytes, lane, from }, sizeBytes, lane, from);
     this.flushSoon();
     return reply.promise;
   }
@@ -193,15 +193,18 @@ export class BatchWorker<C, R> {
   private answer(slot: Slot<C, R>, results: readonly Result<R>[]): void {
     if (!this.slots.includes(slot)) return;
     const batch = slot.inFlight[0];
-    if (batch?.length !== results.length) {
+    if (batch === undefined || results.length === 0 || results.length > batch.length) {
       const expected = batch === undefined ? 'no batch in flight' : `a batch of ${batch.length}`;
       this.fault(slot, new Error(`${this.options.name}: ${results.length} results for ${expected}`));
       return;
     }
     slot.inFlight.shift();
+    // Others may have their turn before the rest.
+    for (const rest of batch.slice(results.length).reverse())
+      this.mailbox.putBack(rest, rest.sizeBytes, rest.lane, rest.from);
     // The port gets its next batch first, so that it works while the callers are answered.
     this.dispatch();
-    for (let index = 0; index < batch.length; index += 1)
+    for (let index = 0; index < results.length; index += 1)
       this.pending.settle(batch[index]!.reply, results[index]!);
     this.closeIfDrained();
   }
@@ -257,6 +260,9 @@ export class BatchWorker<C, R> {
 interface Envelope<C, R> {
   readonly command: C;
   readonly reply: PendingReply<R>;
+  readonly sizeBytes: number;
+  readonly lane: Lane;
+  readonly from: string;
 }
 
 /** A port and the batches that it has not answered, oldest first. */

@@ -1,6 +1,9 @@
-import { Ring } from './ring.js';
+import { Turns } from './turns.js';
 
-/** Interactive messages are always taken before background ones; within a lane the order is that of arrival. */
+/**
+ * Interactive messages are always taken before background ones. Within a lane those who send take turns; the messages of one
+ * stay in the order of their arrival.
+ */
 export type Lane = 'interactive' | 'background';
 
 /** The capacity of a mailbox, both lanes together. */
@@ -14,8 +17,8 @@ export interface MailboxLimits {
  * batch. Background messages wait as long as interactive ones keep coming; their deadlines bound that wait.
  */
 export class Mailbox<T> {
-  private readonly interactive = new Ring<T>();
-  private readonly background = new Ring<T>();
+  private readonly interactive = new Turns<T>();
+  private readonly background = new Turns<T>();
   private bytes = 0;
   private open = true;
 
@@ -45,11 +48,21 @@ export class Mailbox<T> {
   }
 
   /** Queues a message; false, without any effect, when the mailbox is full or closed. */
-  offer(message: T, sizeBytes: number, lane: Lane): boolean {
+  offer(message: T, sizeBytes: number, lane: Lane, from = ''): boolean {
     if (!this.hasRoom(sizeBytes)) return false;
-    (lane === 'interactive' ? this.interactive : this.background).push(message, sizeBytes);
+    this.lane(lane).push(message, sizeBytes, from);
     this.bytes += sizeBytes;
     return true;
+  }
+
+  /** Queues a message that was taken before all others of its sender, also beyond the capacity. */
+  putBack(message: T, sizeBytes: number, lane: Lane, from = ''): void {
+    this.lane(lane).putBack(message, sizeBytes, from);
+    this.bytes += sizeBytes;
+  }
+
+  private lane(lane: Lane): Turns<T> {
+    return lane === 'interactive' ? this.interactive : this.background;
   }
 
   /**

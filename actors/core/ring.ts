@@ -24,6 +24,15 @@ export class Ring<T> {
     this.count += 1;
   }
 
+  /** Puts a message before the oldest one. */
+  unshift(message: T, sizeBytes: number): void {
+    if (this.count > this.mask) this.grow();
+    this.head = (this.head - 1) & this.mask;
+    this.messages[this.head] = message;
+    this.sizes[this.head] = sizeBytes;
+    this.count += 1;
+  }
+
   /** Bytes of the oldest message; only for a queue that is not empty. */
   headSizeBytes(): number {
     return this.sizes[this.head]!;

@@ -223,9 +223,14 @@ export class WebhookDispatcher {
 
   #rest(): Promise<void> {
     return new Promise((resolve) => {
-      this.#parts.scheduler.after(UNRECORDED_REST_MS, resolve);
-      if (this.#stopping.signal.aborted) resolve();
-      else this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+      const { signal } = this.#stopping;
+      const end = () => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      this.#parts.scheduler.after(UNRECORDED_REST_MS, end);
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
     });
   }
 

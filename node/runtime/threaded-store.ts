@@ -1,3 +1,4 @@
+import type { AskOptions } from '../../actors/core/ask.js';
 import type { BatchWorker } from '../../actors/core/batch-worker.js';
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import { REQUEST_DEADLINE_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
@@ -20,6 +21,9 @@ const ID_BYTES = 256;
 /** The store of the daemon: one writer thread, reader threads, and point reads on the calling thread. */
 export class ThreadedStore implements Store {
   private closed = false;
+  private indexing: Promise<Result<Read> | null> = Promise.resolve(null);
+  /** By sender: settles when the writer has its last command whose texts were long. */
+  private readonly preparing = new Map<string, Promise<void>>();
 
   constructor(
     private readonly writer: WriterQueue,
@@ -29,11 +33,42 @@ export class ThreadedStore implements Store {
   ) {}
 
   execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {
-    const timeoutMs = options.timeoutMs ?? WRITE_DEADLINE_MS;
-    return this.writer.ask({ command, nowMs: this.clock.nowMs() }, sizeBytesOf(command), {
-      deadlineMs: this.clock.monotonicMs() + timeoutMs,
-      lane: options.lane ?? 'interactive',
-    }) as Promise<Result<OutcomeOf<C>>>;
+    const deadlineMs = this.clock.monotonicMs() + (options.timeoutMs ?? WRITE_DEADLINE_MS);
+    const from = senderOf(command);
+    const asked: AskOptions = { deadlineMs, lane: options.lane ?? 'interactive', from };
+    const timed = { command, nowMs: this.clock.nowMs() };
+    const size = sizeBytesOf(command);
+    const texts = longTextsOf(command);
+    const before = this.preparing.get(from);
+    if (texts.length === 0 && before === undefined)
+      return this.writer.ask(timed, size, asked) as Promise<Result<OutcomeOf<C>>>;
+    // The commands of one sender reach the writer in their order.
+    const known = this.indexed(texts, options);
+    const told = Promise.all([known, before]).then(([indexed]) => ({
+      outcome: this.writer.ask({ ...timed, indexed }, size, asked),
+    }));
+    const passed = told.then(() => {
+      if (this.preparing.get(from) === passed) this.preparing.delete(from);
+    });
+    this.preparing.set(from, passed);
+    return told.then(({ outcome }) => outcome) as Promise<Result<OutcomeOf<C>>>;
+  }
+
+  /** What the index holds for long texts, found by a reader thread; nothing where that fails: then the writer finds it. */
+  private async indexed(
+    texts: readonly string[],
+    { timeoutMs }: CallOptions,
+  ): Promise<NonNullable<TimedCommand['indexed']>> {
+    if (texts.length === 0) return [];
+    const options = timeoutMs === undefined ? {} : { timeoutMs };
+    // One reader at a time, so that others answer questions.
+    this.indexing = this.indexing.then(() =>
+      this.ask({ kind: 'index-texts', texts }, { ...options, lane: 'background' }),
+    );
+    const found = await this.indexing;
+    if (found === null || !found.ok) return [];
+    const { indexed } = found.value as Answers['index-texts'];
+    return texts.map((text, at) => [text, indexed[at]!] as const);
   }
 
   query<Q extends Query>(query: Q, options: CallOptions = {}): Promise<Result<AnswerOf<Q>>> {
@@ -94,6 +129,34 @@ export class ThreadedStore implements Store {
     this.closed = true;
     return Promise.resolve();
   }
+}
+
+/** From this length on, finding what the index holds for a text takes longer than a message to a thread. */
+const LONG_TEXT_CHARACTERS = 4096;
+
+function longTextsOf(command: Command): readonly string[] {
+  const text = textOf(command);
+  return text !== null && text.length >= LONG_TEXT_CHARACTERS ? [text] : [];
+}
+
+function textOf(command: Command): string | null {
+  switch (command.kind) {
+    case 'store-memory':
+    case 'import-memory':
+    case 'receive-memory':
+      return command.memory.content;
+    case 'update-memory':
+      return command.patch.content ?? null;
+    case 'consolidate-memories':
+      return command.summary;
+    default:
+      return null;
+  }
+}
+
+/** The agent that a command acts for; all without a name are one. */
+function senderOf(command: Command): string {
+  return 'viewer' in command ? (command.viewer.agentId ?? '') : '';
 }
 
 /** Two bytes a character, and as much again for the objects that hold them. */

@@ -4,7 +4,7 @@ import type { TimedCommand } from '../../storage/port.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { DatabaseBusyError, Writer } from '../../storage/sqlite/writer.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
-import { systemCrypto, systemRandom } from '../seams.js';
+import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';
 import { openForWriting } from './open-for-writing.js';
 
@@ -31,6 +31,7 @@ const writer = new Writer({
   quota: data.quota,
   governance: data.governance,
   rules: data.rules,
+  clock: systemClock,
 });
 
 function reportBug(error: unknown): void {

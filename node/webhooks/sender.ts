@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns/promises';
+import { setMaxListeners } from 'node:events';
 import { isIP, type LookupFunction } from 'node:net';
 import { Client } from 'undici';
 import type { ReceiverConnection } from '../../actors/webhooks/dispatcher.js';
@@ -82,6 +83,8 @@ export class WebhookSender {
     const secretHash = delivery.secretHash ?? this.#nodeSecretHash();
     if (secretHash === null) return 'no-secret';
     const controller = new AbortController();
+    // Each attempt that is under way listens to them, so their number is no leak.
+    setMaxListeners(0, controller.signal, ...(stopping === undefined ? [] : [stopping]));
     const abort = () => controller.abort();
     const timer = this.#parts.scheduler.after(this.#parts.timeoutMs ?? WEBHOOK_TIMEOUT_MS, abort, {
       keepAlive: true,

@@ -13,6 +13,7 @@ import type { ObservationJson } from './recall-ledger.js';
 
 /** Queries of memories, each with its answer. */
 export interface MemoryQueries {
+  readonly 'index-texts': Ask<IndexTexts, { readonly indexed: readonly string[] }>;
   readonly 'nearest-memory': Ask<
     NearestMemory,
     {
@@ -220,4 +221,10 @@ export interface RankedMemories {
    * The weight of one standard deviation of the cosine, when a perfect match of words weighs 1; null in keyword mode.
    */
   readonly blendWeight: number | null;
+}
+
+/** What the full-text index holds for texts: work of milliseconds, which needs no transaction. */
+export interface IndexTexts {
+  readonly kind: 'index-texts';
+  readonly texts: readonly string[];
 }

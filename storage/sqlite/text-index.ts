@@ -37,8 +37,11 @@ const INSERT = 'INSERT INTO memories_fts (rowid, title, content, tags, nst) VALU
 const REPLACE =
   'INSERT OR REPLACE INTO memories_fts (rowid, title, content, tags, nst) VALUES (?, ?, ?, ?, ?)';
 
-const valuesOf = (rid: number, { title, content, tags, ns_id }: IndexedColumns) =>
-  [rid, indexedText(title), indexedText(content), indexedText(tags), `n${ns_id}`] as const;
+const valuesOf = (
+  rid: number,
+  { title, content, tags, ns_id }: IndexedColumns,
+  indexed: (text: string) => string = indexedText,
+) => [rid, indexed(title), indexed(content), indexed(tags), `n${ns_id}`] as const;
 
 /** How many rows wait to be indexed again. */
 export const WAITING_TEXTS =
@@ -49,6 +52,7 @@ export class TextIndex {
   private readonly statements: Statements;
   private readonly insertion;
   private readonly replacement;
+  private expected: ReadonlyMap<string, string> = new Map();
 
   constructor(db: Connection) {
     this.statements = new Statements(db);
@@ -56,13 +60,20 @@ export class TextIndex {
     this.replacement = db.prepare(REPLACE);
   }
 
+  /** Tells what the index holds for texts of the next rows, so that it is not found again. */
+  expect(known: readonly (readonly [text: string, indexed: string])[]): void {
+    if (known.length > 0 || this.expected.size > 0) this.expected = new Map(known);
+  }
+
   add(rid: number, columns: IndexedColumns): void {
-    this.insertion.run(...valuesOf(rid, columns));
+    this.insertion.run(...valuesOf(rid, columns, this.indexed));
   }
 
   replace(rid: number, columns: IndexedColumns): void {
-    this.replacement.run(...valuesOf(rid, columns));
+    this.replacement.run(...valuesOf(rid, columns, this.indexed));
   }
+
+  private readonly indexed = (text: string): string => this.expected.get(text) ?? indexedText(text);
 
   /**
    * The rows from the newest waiting one down that are indexed together: at most `rows`, and not many more than

@@ -7,9 +7,10 @@ import { NO_OPERATOR, type RuleSettings, trustOf } from '../../protocol/governan
 import type { RuleTrust } from '../../protocol/governance/rules.js';
 import { DEFAULT_NODE_GOVERNANCE, type NodeGovernance } from '../../protocol/governance/settings.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
+import { BATCH_MS } from '../../protocol/limits.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { fail, type Result } from '../../protocol/result.js';
-import type { Crypto, Signer } from '../../protocol/seams.js';
+import type { Clock, Crypto, Signer } from '../../protocol/seams.js';
 import { instantFromMs } from '../../protocol/time.js';
 import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
@@ -47,7 +48,14 @@ export interface WriterParts {
   readonly kinds?: Kinds;
   /** When absent: the rules of this release. */
   readonly chain?: Chain;
+  /** With it, a batch ends after a while, and answers what it has done until then. When absent: every batch is done whole. */
+  readonly clock?: Pick<Clock, 'monotonicMs'>;
 }
+
+/** True for a command whose texts have so many terms that the index takes them slowly. */
+const isLong = ({ indexed = [] }: TimedCommand): boolean =>
+  indexed.some(([text, terms]) => terms.length > text.length * LONG_WORK_RATIO);
+const LONG_WORK_RATIO = 1.2;
 
 /**
  * The only writer of a connection: runs batches of commands, each batch in one transaction (group commit). Decisions
@@ -68,8 +76,10 @@ export class Writer {
   private readonly file: FileIdentity | null;
   private readonly relief: WalRelief;
   private readonly suspects;
+  private readonly texts;
   private readonly kinds: Kinds;
   private readonly chain: Chain;
+  private readonly clock: Pick<Clock, 'monotonicMs'> | null;
 
   private readonly db: Connection;
   private readonly quota: NodeQuotas;
@@ -82,6 +92,7 @@ export class Writer {
     this.governance = parts.governance ?? DEFAULT_NODE_GOVERNANCE;
     this.db = db;
     this.chain = chain;
+    this.clock = parts.clock ?? null;
     this.kinds = kinds;
     this.quota = quota;
     this.ruleTrust = trustOf(parts.rules ?? NO_OPERATOR, crypto);
@@ -94,6 +105,7 @@ export class Writer {
     this.audit = new AuditChain(db, crypto, signer, headFile);
     this.digests = new Digests(db, crypto, new KindPages(kinds));
     const tables = new SubjectTables(db, kinds, this.quotas, this.digests, this.log);
+    this.texts = tables.memories.texts;
     this.mutations = new Mutations(db, this.log, this.quotas, this.digests, tables, this.audit);
     this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto, tables);
     this.suspects = new Suspects(db);
@@ -108,8 +120,9 @@ export class Writer {
   }
 
   /**
-   * Runs a batch and answers its results in order; the commit is synced before it returns. Throws DatabaseBusyError
-   * when the lock was not free.
+   * Runs a batch and answers its results in order; the commit is synced before it returns. With a clock, fewer results
+   * than commands mean that the time of a batch was over: the rest did not begin. Throws DatabaseBusyError when the lock
+   * was not free.
    */
   run(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
     if (this.file !== null && !this.file.isCurrent()) {
@@ -141,9 +154,14 @@ export class Writer {
       this.log.begin();
       this.quotas.begin(this.log.commitSequence());
       this.digests.clear();
-      const results = batch.map((timed) =>
-        how === 'bare' ? this.runBare(timed) : this.runInSavepoint(timed),
-      );
+      const results: Result<OutcomeOf<Command>>[] = [];
+      const endMs = (this.clock?.monotonicMs() ?? 0) + BATCH_MS;
+      for (const timed of batch) {
+        // Nobody waits for the long work of another in the same commit.
+        if (this.clock !== null && results.length > 0 && isLong(timed)) break;
+        results.push(how === 'bare' ? this.runBare(timed) : this.runInSavepoint(timed));
+        if (this.clock !== null && (isLong(timed) || this.clock.monotonicMs() >= endMs)) break;
+      }
       this.quotas.flush();
       this.digests.flush();
       this.log.finish();
@@ -161,7 +179,8 @@ export class Writer {
     }
   }
 
-  private runBare({ command, nowMs }: TimedCommand): Result<OutcomeOf<Command>> {
+  private runBare({ command, nowMs, indexed = [] }: TimedCommand): Result<OutcomeOf<Command>> {
+    this.texts.expect(indexed);
     const context: DecisionContext = {
       nowMs,
       now: instantFromMs(nowMs),

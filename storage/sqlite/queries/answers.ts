@@ -1,5 +1,6 @@
 import { LOG_TAIL_BYTES_MAX, LOG_TAIL_OPERATIONS_MAX } from '../../../protocol/limits.js';
 import type { Answers, Queries } from '../../../protocol/queries.js';
+import { indexedText } from '../../../protocol/ranking/index-text.js';
 import { ok, type Result } from '../../../protocol/result.js';
 import { auditHeadPath, readAuditHead } from '../audit-head.js';
 import { agentKey, listAgents } from './agents.js';
@@ -165,6 +166,7 @@ export const ANSWERS: {
   'list-subscriptions': scan(listSubscriptions),
   'subscription-events': scan(subscriptionEvents),
   'dead-letters': scan(deadLetters),
+  'index-texts': scan((_parts, { texts }) => ({ indexed: texts.map(indexedText) })),
   'announced-since': scan(announcedSince),
   'due-subscriptions': lookup(dueSubscriptions),
   'next-deliveries': lookup(nextDeliveries),

@@ -19,8 +19,10 @@ const setUp = (options: Partial<BatchWorkerOptions> = {}) => {
     onFault: (error) => faults.push(error.message),
     ...options,
   });
-  const ask = (command: number, { inMs = 1000, sizeBytes = 1, lane = 'interactive' as Lane } = {}) =>
-    worker.ask(command, sizeBytes, { deadlineMs: time.monotonicMs() + inMs, lane });
+  const ask = (
+    command: number,
+    { inMs = 1000, sizeBytes = 1, lane = 'interactive' as Lane, from = '' } = {},
+  ) => worker.ask(command, sizeBytes, { deadlineMs: time.monotonicMs() + inMs, lane, from });
   const attach = (): FakePort => {
     const port = new FakePort();
     worker.attach(port);
@@ -267,10 +269,27 @@ describe('batch worker', () => {
     const port = attach();
     const asks = [ask(1), ask(2)];
     await time.settle();
-    port.send([ok('only one')]);
+    port.send([ok('one'), ok('two'), ok('three')]);
     assert.deepEqual(await codes(asks), ['ACTOR_RESTARTED', 'ACTOR_RESTARTED']);
-    assert.deepEqual(faults, ['writer: 1 results for a batch of 2']);
+    assert.deepEqual(faults, ['writer: 3 results for a batch of 2']);
     assert.equal(worker.stats().ports, 0);
+  });
+
+  it('queues the rest of a batch again whose time was over, and lets others have their turn before it', async () => {
+    const { time, worker, faults, ask, attach } = setUp();
+    const port = attach();
+    const asks = [1, 2, 3].map((command) => ask(command, { from: 'a' }));
+    await time.settle();
+    const other = ask(4, { from: 'b' });
+    port.send([ok('done 1')]);
+    await time.settle();
+    assert.deepEqual(port.posted, [
+      [1, 2, 3],
+      [4, 2, 3],
+    ]);
+    port.send([ok('done 4'), ok('done 2'), ok('done 3')]);
+    assert.deepEqual(await codes([...asks, other]), ['done 1', 'done 2', 'done 3', 'done 4']);
+    assert.deepEqual([faults, worker.stats().queuedBytes], [[], 0]);
   });
 
   it('lets go of a port that answers without having been asked', () => {
