@@ -67,15 +67,18 @@ const STEPS: readonly (readonly [PushArray, (item: unknown, pushed: Pushed) => P
   ['archives', takeArchive],
   ['restores', takeRestore],
   ['links', takeLink],
-  ['pendings', notYet],
-  ['pending_decisions', notYet],
+  ['pendings', inOperationsOnly],
+  ['pending_decisions', inOperationsOnly],
   ['namespace_meta', takeStandard],
   ['namespace_meta_clears', takeStandardClear],
 ];
 
-/** Governance comes with a later release. */
-async function notYet(): Promise<Result<Effect>> {
-  return fail('UNAVAILABLE', 'this release does not accept items of this array');
+/** An item names no author whose scope could be compared, and only the home of an action decides it. */
+async function inOperationsOnly(): Promise<Result<Effect>> {
+  return fail(
+    'UNAVAILABLE',
+    'pending actions and votes are taken as operations only; send them in "operations"',
+  );
 }
 
 async function takeMemory(item: unknown, { peer, call, vectors }: Pushed): Promise<Result<Effect>> {
