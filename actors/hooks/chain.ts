@@ -17,6 +17,17 @@ export type HookOutput =
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly problem: string };
 
+/**
+ * The time of a run, in milliseconds. What it waits for its place is not its own time: a run that did not get one in time is
+ * `busy`, and only one that was under way so long is a `timeout`.
+ */
+export interface RunTime {
+  /** From now, the wait for a place included. */
+  readonly leftMs: number;
+  /** From its beginning. */
+  readonly ownMs: number;
+}
+
 /** A hook, as far as the chain needs it. */
 export interface ChainHook {
   readonly command: string;
@@ -24,7 +35,7 @@ export interface ChainHook {
   readonly failMode: 'open' | 'closed';
   /** Whether it is about calls in a namespace; null for a call that names none. */
   readonly isAbout: (namespace: string | null) => boolean;
-  readonly run: (line: string, budgetMs: number) => Promise<HookOutput>;
+  readonly run: (line: string, time: RunTime) => Promise<HookOutput>;
   /** Hears how a run went. */
   readonly note: (run: RunNote) => void;
 }
@@ -71,7 +82,9 @@ export interface Fired {
 
 /**
  * Runs hooks in their order. A modify changes what the next hook sees; the first deny ends the chain; an allow or a modify
- * takes back the questions before it. A hook that fails has no say, unless it is fail-closed: then it denies.
+ * takes back the questions before it; a hook that says nothing does not. A hook that fails has no say, unless it is
+ * fail-closed: then it denies. One that could not be run because others were denies whatever its fail mode: else callers
+ * could pass a guard by keeping it busy.
  */
 export async function runChain(
   hooks: readonly ChainHook[],
@@ -101,7 +114,7 @@ export async function runChain(
 
 type Denied = Extract<HookDecision, { readonly action: 'deny' }> & { readonly busy?: true };
 
-/** What one hook decides; null for one that failed and is fail-open. */
+/** What one hook decides; null for one that says nothing, or failed and is fail-open. */
 async function runOne(
   hook: ChainHook,
   line: string,
@@ -110,46 +123,49 @@ async function runOne(
   { clock, scheduler }: ChainSeams,
 ): Promise<Exclude<HookDecision, { readonly action: 'deny' }> | Denied | null> {
   const beganMs = clock.monotonicMs();
-  const budgetMs = Math.min(hook.timeoutMs, deadlineMs - beganMs);
+  const leftMs = deadlineMs - beganMs;
+  const ownMs = Math.min(hook.timeoutMs, leftMs);
   const output: HookOutput =
-    budgetMs > 0 ? await runWithin(hook, line, budgetMs, scheduler) : { kind: 'timeout' };
+    leftMs > 0 ? await runWithin(hook, line, { leftMs, ownMs }, scheduler) : { kind: 'timeout' };
   const tookMs = clock.monotonicMs() - beganMs;
   if (output.kind === 'said') {
     const decoded = decodeDecision(output.text, event);
     if ('decision' in decoded) {
       const { decision, warning = null } = decoded;
-      hook.note({ tookMs, outcome: decision.action, problem: warning });
+      hook.note({ tookMs, outcome: decision?.action ?? 'allow', problem: warning });
       return decision;
     }
     hook.note({ tookMs, outcome: 'failed', problem: decoded.problem });
     return closed(hook, HOOK_FAILED_CODE, 'failed');
   }
   if (output.kind === 'timeout') {
-    const problem = `it did not answer in ${Math.max(0, Math.round(budgetMs))} ms`;
+    const problem = `it did not answer in ${Math.max(0, Math.round(ownMs))} ms`;
     hook.note({ tookMs, outcome: 'timeout', problem });
     return closed(hook, HOOK_TIMEOUT_CODE, 'did not answer in time');
   }
-  const problem = output.kind === 'busy' ? 'too many of its runs wait already' : output.problem;
-  hook.note({ tookMs, outcome: output.kind, problem });
-  const said = closed(hook, HOOK_FAILED_CODE, 'failed');
-  return said !== null && output.kind === 'busy' ? { ...said, busy: true } : said;
+  if (output.kind === 'busy') {
+    hook.note({ tookMs, outcome: 'busy', problem: 'its runs wait for those before them' });
+    return { action: 'deny', reason: 'too many runs of hooks wait', code: HOOK_FAILED_CODE, busy: true };
+  }
+  hook.note({ tookMs, outcome: 'failed', problem: output.problem });
+  return closed(hook, HOOK_FAILED_CODE, 'failed');
 }
 
-/** A run does not outlast its budget, wherever it waits. */
-function runWithin(
-  hook: ChainHook,
-  line: string,
-  budgetMs: number,
-  scheduler: Scheduler,
-): Promise<HookOutput> {
+/** How long a run may say late that it ends. */
+const LATE_MS = 100;
+
+/** A run does not outlast its time, whatever its executor does. */
+function runWithin(hook: ChainHook, line: string, time: RunTime, scheduler: Scheduler): Promise<HookOutput> {
   return new Promise((resolve) => {
-    const timer = scheduler.after(budgetMs, () => resolve({ kind: 'timeout' }), { keepAlive: true });
+    const timer = scheduler.after(time.leftMs + LATE_MS, () => resolve({ kind: 'timeout' }), {
+      keepAlive: true,
+    });
     const settle = (output: HookOutput) => {
       timer.cancel();
       resolve(output);
     };
     hook
-      .run(line, budgetMs)
+      .run(line, time)
       .then(settle, (error: unknown) => settle({ kind: 'failed', problem: `it could not be run: ${error}` }));
   });
 }

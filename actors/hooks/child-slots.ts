@@ -18,7 +18,7 @@ export class ChildSlots {
   }
 
   /** Resolves with what gives the place back, which must be called once. */
-  take(untilMs: number): Promise<(() => void) | 'busy' | 'timeout'> {
+  take(untilMs: number): Promise<(() => void) | 'busy'> {
     if (this.#free > 0) {
       this.#free -= 1;
       return Promise.resolve(this.#release());
@@ -34,7 +34,7 @@ export class ChildSlots {
       };
       const timer = scheduler.after(Math.max(0, untilMs - clock.monotonicMs()), () => {
         this.#queue.delete(waiting);
-        resolve('timeout');
+        resolve('busy');
       });
       this.#queue.add(waiting);
     });

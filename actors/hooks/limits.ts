@@ -26,7 +26,11 @@ export const HOOK_STARTS_MAX = 5;
 export const HOOK_REST_MS = 30_000;
 /** A child that did not answer in time may still answer the run this long after its beginning. */
 export const HOOK_LATE_MS = 1000;
-/** How often the file of hooks is looked at while there is traffic. */
+/** How long what the rules say about a program is remembered. */
 export const HOOK_LOOK_MS = 1000;
+/** The file of hooks is looked at before a call, unless it was so shortly before. */
+export const HOOK_FILE_LOOK_MS = 20;
+/** A file that changed so shortly ago may be half written. */
+export const HOOK_FILE_STILL_MS = 500;
 /** Memories that one call looks up at the same time before its hooks run. */
 export const HOOK_LOOKUPS_AT_ONCE = 8;

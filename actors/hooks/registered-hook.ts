@@ -1,7 +1,7 @@
 import { matchesGlob } from '../../protocol/governance/glob.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { Log } from '../../protocol/seams.js';
-import type { ChainHook, HookOutput, RunNote } from './chain.js';
+import type { ChainHook, HookOutput, RunNote, RunTime } from './chain.js';
 import type { HookReport } from './hooks.js';
 
 /** A hook as its file declares it. */
@@ -20,7 +20,7 @@ export interface HookSpec {
 
 /** Runs the program of a hook. Never rejects. */
 export interface Executor {
-  run(line: string, budgetMs: number): Promise<HookOutput>;
+  run(line: string, time: RunTime): Promise<HookOutput>;
   /** Forgets failed starts, so that the next run tries again; `restarts` gives it a new child, after the run under way. */
   revive?(restarts: boolean): void;
   /** Ends its children and theirs. */
@@ -74,9 +74,9 @@ export class RegisteredHook implements ChainHook {
     return pattern === '*' || pattern === '**' || (namespace !== null && matchesGlob(pattern, namespace));
   }
 
-  run(line: string, budgetMs: number): Promise<HookOutput> {
+  run(line: string, time: RunTime): Promise<HookOutput> {
     if (this.#hasEnded) return Promise.resolve({ kind: 'failed', problem: 'the node is shutting down' });
-    return this.executor.run(line, budgetMs);
+    return this.executor.run(line, time);
   }
 
   note({ tookMs, outcome, problem }: RunNote): void {

@@ -1,5 +1,5 @@
 import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js';
-import type { HookOutput } from '../../actors/hooks/chain.js';
+import type { HookOutput, RunTime } from '../../actors/hooks/chain.js';
 import { ChildSlots } from '../../actors/hooks/child-slots.js';
 import {
   HOOK_LATE_MS,
@@ -10,7 +10,7 @@ import {
 } from '../../actors/hooks/limits.js';
 import type { Executor } from '../../actors/hooks/registered-hook.js';
 import { LineSplitter } from '../line-splitter.js';
-import type { ExecutorParts } from './exec-hook.js';
+import { type ExecutorParts, ownTime } from './exec-hook.js';
 import { endProblem, HookProcess } from './hook-process.js';
 
 const BACKOFF: BackoffPolicy = { initialMs: 100, maxMs: 5000, jitter: 0, stableMs: 0 };
@@ -47,18 +47,20 @@ export class DaemonHook implements Executor {
     if (startNow) this.#behind(this.#start());
   }
 
-  async run(line: string, budgetMs: number): Promise<HookOutput> {
+  async run(line: string, { leftMs, ownMs }: RunTime): Promise<HookOutput> {
     const { clock } = this.parts;
-    const untilMs = clock.monotonicMs() + budgetMs;
-    const release = await this.#turns.take(untilMs);
+    const deadlineMs = clock.monotonicMs() + leftMs;
+    const release = await this.#turns.take(deadlineMs);
     if (typeof release === 'string') return { kind: release };
+    const { untilMs, isShort } = ownTime(clock, ownMs, deadlineMs);
     let isAsked = false;
     try {
       const problem = await this.#connect(untilMs);
       if (problem !== null) return problem;
       if (clock.monotonicMs() >= untilMs) return { kind: 'timeout' };
       isAsked = true;
-      return await this.#ask(line, untilMs, budgetMs, release);
+      const output = await this.#ask(line, untilMs, ownMs, release);
+      return output.kind === 'timeout' && isShort ? { kind: 'busy' } : output;
     } finally {
       // An event that was asked gives its turn back with its answer, which may be late.
       if (!isAsked) release();
@@ -186,7 +188,7 @@ export class DaemonHook implements Executor {
    * Sends an event. When its time is over the child may still answer for a while, and is ended when it does not: a slow
    * answer then costs one event, and not the child.
    */
-  #ask(line: string, untilMs: number, budgetMs: number, release: () => void): Promise<HookOutput> {
+  #ask(line: string, untilMs: number, ownMs: number, release: () => void): Promise<HookOutput> {
     const { clock, scheduler } = this.parts;
     const process = this.#process!;
     return new Promise((resolve) => {
@@ -195,7 +197,7 @@ export class DaemonHook implements Executor {
         Math.max(0, untilMs - clock.monotonicMs()),
         () => {
           resolve({ kind: 'timeout' });
-          const leftMs = Math.max(0, HOOK_LATE_MS - budgetMs);
+          const leftMs = Math.max(0, HOOK_LATE_MS - ownMs);
           late = scheduler.after(leftMs, () => this.#drop(process, 'it did not answer in time'));
         },
         { keepAlive: true },

@@ -1,4 +1,4 @@
-import type { HookOutput } from '../../actors/hooks/chain.js';
+import type { HookOutput, RunTime } from '../../actors/hooks/chain.js';
 import type { ChildSlots } from '../../actors/hooks/child-slots.js';
 import { HOOK_OUTPUT_BYTES_MAX } from '../../actors/hooks/limits.js';
 import type { Executor } from '../../actors/hooks/registered-hook.js';
@@ -15,6 +15,12 @@ export interface ExecutorParts {
 
 const SHUTTING_DOWN: HookOutput = { kind: 'failed', problem: 'the node is shutting down' };
 
+/** When a run that begins now must have ended, and whether its wait for a place left it less than its own time. */
+export function ownTime(clock: Pick<Clock, 'monotonicMs'>, ownMs: number, deadlineMs: number) {
+  const nowMs = clock.monotonicMs();
+  return { untilMs: Math.min(nowMs + ownMs, deadlineMs), isShort: nowMs + ownMs > deadlineMs + 1 };
+}
+
 /** Pauses before a start that failed for want of resources is repeated. */
 const RETRY_MS = [10, 50, 200, 1000];
 
@@ -29,13 +35,14 @@ export class ExecHook implements Executor {
     private readonly parts: ExecutorParts,
   ) {}
 
-  async run(line: string, budgetMs: number): Promise<HookOutput> {
-    const untilMs = this.parts.clock.monotonicMs() + budgetMs;
+  async run(line: string, { leftMs, ownMs }: RunTime): Promise<HookOutput> {
+    const { clock } = this.parts;
+    const deadlineMs = clock.monotonicMs() + leftMs;
     const refusal = await this.parts.refusal(this.command);
     if (refusal !== null) return { kind: 'failed', problem: refusal };
-    if (this.parts.clock.monotonicMs() >= untilMs) return { kind: 'timeout' };
-    const release = await this.slots.take(untilMs);
+    const release = await this.slots.take(deadlineMs);
     if (typeof release === 'string') return { kind: release };
+    const { untilMs, isShort } = ownTime(clock, ownMs, deadlineMs);
     let started: HookProcess | HookOutput | null = null;
     try {
       started = await this.#start(untilMs);
@@ -49,7 +56,8 @@ export class ExecHook implements Executor {
       this.#running.delete(started);
       release();
     });
-    return this.#answer(started, line, untilMs);
+    const output = await this.#answer(started, line, untilMs);
+    return output.kind === 'timeout' && isShort ? { kind: 'busy' } : output;
   }
 
   async close(): Promise<void> {

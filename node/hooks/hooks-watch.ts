@@ -1,29 +1,26 @@
 import type { Stats } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import type { HookHost } from '../../actors/hooks/hook-host.js';
-import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
+import { HOOK_FILE_LOOK_MS, HOOK_FILE_STILL_MS } from '../../actors/hooks/limits.js';
 import type { Clock, Log } from '../../protocol/seams.js';
 import { statOf } from '../config/file-modes.js';
 import { readHooksFile, writableByAll } from '../config/hooks-file.js';
 
 export interface HooksWatchParts {
   readonly path: string;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
   readonly log: Log;
 }
 
 /**
  * Reads the file of hooks, and reads it again when it has changed. A file that is being written may lack guards: it counts
- * when two looks and both sides of the read show the same.
+ * when it was left alone for a while and both sides of the read show the same. Where no hook is in force there is no guard
+ * to lose, and it counts at once.
  */
 export class HooksWatch {
   #host: HookHost | null = null;
   #nextMs = Number.NEGATIVE_INFINITY;
   /** The state of the file that was read. */
   #seen = '';
-  /** The state at the last look. */
-  #looked = '';
-  #isLooking = false;
   /** How many hooks are in force. */
   #inForce = 0;
 
@@ -33,7 +30,7 @@ export class HooksWatch {
   begin(host: HookHost): void {
     this.#host = host;
     this.#read('first');
-    this.#nextMs = this.parts.clock.monotonicMs() + HOOK_LOOK_MS;
+    this.#nextMs = this.parts.clock.monotonicMs() + HOOK_FILE_LOOK_MS;
   }
 
   /** Reads the file whether or not it has changed, and starts every child again. */
@@ -41,21 +38,16 @@ export class HooksWatch {
     this.#read('asked');
   }
 
-  /** Looks at the file behind the call, at most once a second. */
+  /** Looks at the file before a call, so that what it says counts for that call; soon after a look it does nothing. */
   look(): void {
-    const nowMs = this.parts.clock.monotonicMs();
-    if (nowMs < this.#nextMs || this.#isLooking) return;
-    this.#isLooking = true;
-    void stat(this.parts.path)
-      .catch(() => null)
-      .then((now) => {
-        this.#isLooking = false;
-        this.#nextMs = this.parts.clock.monotonicMs() + HOOK_LOOK_MS;
-        const state = stateOf(now);
-        const isStill = state === this.#looked;
-        this.#looked = state;
-        if (isStill && state !== this.#seen) this.#read('changed');
-      });
+    const { clock, path } = this.parts;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + HOOK_FILE_LOOK_MS;
+    const stat = statOf(path);
+    if (stateOf(stat) === this.#seen) return;
+    const isStill = stat === null || clock.nowMs() - stat.ctimeMs >= HOOK_FILE_STILL_MS;
+    if (isStill || this.#inForce === 0) this.#read('changed');
   }
 
   #read(why: 'first' | 'changed' | 'asked'): void {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOOK_CHILDREN_MAX } from '../../actors/hooks/limits.js';
 import { agentIdProblem } from '../../protocol/ids.js';
 import { BATCH_COMMANDS_MAX } from '../../protocol/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
@@ -68,9 +69,11 @@ export const memoryBulk = defineOperation({
  */
 async function storeRows(call: Call, rows: readonly unknown[]): Promise<RowResult[]> {
   const answers: Promise<Answer>[] = [];
+  // Rows that a hook looks at leave places to the rows of others.
+  const atOnce = call.services.hooks?.has('pre_store') === true ? HOOKED_ROWS_AT_ONCE : BATCH_COMMANDS_MAX;
   let before = Promise.resolve();
   for (const [index, row] of rows.entries()) {
-    await answers[index - BATCH_COMMANDS_MAX];
+    await answers[index - atOnce];
     const turn = inTurn(call.services, before);
     answers.push(storeRow(call, row, turn.services).finally(turn.pass));
     before = turn.passed;
@@ -90,6 +93,8 @@ function inTurn(services: Services, before: Promise<void>) {
     selfCheck: (cursor, options) => store.selfCheck(cursor, options),
     close: () => store.close(),
     execute: async (command, options) => {
+      // Hooks look at what the row would do, before its turn.
+      if (command.kind === 'look-at-action') return store.execute(command, options);
       await before;
       const outcome = store.execute(command, options);
       pass();
@@ -98,6 +103,9 @@ function inTurn(services: Services, before: Promise<void>) {
   };
   return { services: { ...services, store: turn }, pass: () => void before.then(pass), passed };
 }
+
+/** Rows of one call that hooks look at together. */
+const HOOKED_ROWS_AT_ONCE = HOOK_CHILDREN_MAX / 2;
 
 const [storeRoute] = operationRoutes([memoryStore]);
 

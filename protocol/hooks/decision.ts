@@ -29,9 +29,9 @@ const OPTIONS_MAX = 16;
 
 const ALLOW: HookDecision = { action: 'allow' };
 
-/** A decision, or why the output of a hook is none. */
+/** A decision, null for a hook that has nothing to say, or why the output of a hook is none. */
 export type Decoded =
-  | { readonly decision: HookDecision; readonly warning?: string }
+  | { readonly decision: HookDecision | null; readonly warning?: string }
   | { readonly problem: string };
 
 const isObject = (value: unknown): value is HookPayload =>
@@ -39,9 +39,9 @@ const isObject = (value: unknown): value is HookPayload =>
 const isWord = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 const bounded = (text: string): string => [...text].slice(0, TEXT_LENGTH_MAX).join('');
 
-/** Reads what a hook wrote to its standard output. Nothing, and an object without members, allow. */
+/** Reads what a hook wrote to its standard output. Nothing, and an object without members, decide nothing. */
 export function decodeDecision(text: string, event: HookEvent): Decoded {
-  if (text.trim() === '') return { decision: ALLOW };
+  if (text.trim() === '') return { decision: null };
   let said: unknown;
   try {
     said = JSON.parse(text);
@@ -49,7 +49,7 @@ export function decodeDecision(text: string, event: HookEvent): Decoded {
     return { problem: 'its output is not JSON' };
   }
   if (!isObject(said)) return { problem: 'its output is not a JSON object' };
-  if (Object.keys(said).length === 0) return { decision: ALLOW };
+  if (Object.keys(said).length === 0) return { decision: null };
   switch (said['action']) {
     case undefined:
       return { problem: 'its output has no action' };

@@ -42,6 +42,48 @@ async function bulk(services: Services, memories: readonly Fields[], deadlineMs 
   return answer.value;
 }
 
+/** A guard that is fail-open, as guards are unless their file says otherwise, and takes its time. */
+function slowGuard(home: HookHome, seconds: number) {
+  const said = JSON.stringify({ action: 'deny', reason: 'it is forbidden' });
+  home.register({
+    event: 'pre_store',
+    command: home.sh('cat > /dev/null', `sleep ${seconds}`, `printf '%s' '${said}'`),
+    timeout_ms: 2000,
+  });
+}
+
+describe('a guard that is kept busy', { timeout: 120_000 }, () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ title: `note ${at}`, content: 'forbidden' }));
+
+  it('lets no row of a long bulk pass, and answers each', async () => {
+    const home = new HookHome();
+    slowGuard(home, 0.15);
+    const { services, run } = await open(home);
+    const answer = await bulk(services, many(120));
+    const codes = (answer['results'] as { code: string }[]).map(({ code }) => code);
+    assert.deepEqual(new Set(codes), new Set(['HOOK_VETO']));
+    assert.equal((await run('memory_list', {}))['count'], 0);
+  });
+
+  it('lets no call of many at the same time pass: those without a place are told that the node is busy', async () => {
+    const home = new HookHome();
+    slowGuard(home, 1.5);
+    const { call, run } = await open(home);
+    const answers = await Promise.all(many(60).map((note) => call('memory_store', note)));
+    const codes = answers.map((answer) => (answer.ok ? 'stored' : answer.error.code));
+    assert.deepEqual(new Set(codes), new Set(['HOOK_VETO', 'OVERLOADED']));
+    assert.equal((await run('memory_list', {}))['count'], 0);
+  });
+
+  it('and fails by itself has no say, as its fail mode says', async () => {
+    const home = new HookHome();
+    home.register({ event: 'pre_store', command: home.sh('exit 3'), timeout_ms: 2000 });
+    const { services } = await open(home);
+    assert.equal((await bulk(services, many(12)))['created'], 12);
+  });
+});
+
 describe('the rows of a bulk', { timeout: 120_000 }, () => {
   it('meet a governance hook once each', async () => {
     const home = new HookHome();

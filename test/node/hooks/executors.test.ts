@@ -36,6 +36,9 @@ function exec(command: string, home: HookHome, places = 8, waiting = 512): ExecH
   return hook;
 }
 
+/** The time of a run that has a place at once. */
+const within = (ms: number) => ({ leftMs: ms, ownMs: ms });
+
 const textOf = (output: HookOutput): string => {
   assert.equal(output.kind, 'said', JSON.stringify(output));
   return output.kind === 'said' ? output.text : '';
@@ -53,13 +56,13 @@ describe('a hook that is started for each event', { timeout: 60_000 }, () => {
       home.node(`process.stdout.write(JSON.stringify(process.env)); process.stdin.resume()`),
       home,
     );
-    assert.deepEqual(JSON.parse(textOf(await hook.run('{}', 5000))), { LANG: 'C' });
+    assert.deepEqual(JSON.parse(textOf(await hook.run('{}', within(5000)))), { LANG: 'C' });
   });
 
   it('may answer without reading', async () => {
     const home = new HookHome();
     const hook = exec(home.sh('exec 0<&-; echo {}'), home);
-    assert.equal(textOf(await hook.run('x'.repeat(4 * 1024 * 1024), 5000)).trim(), '{}');
+    assert.equal(textOf(await hook.run('x'.repeat(4 * 1024 * 1024), within(5000))).trim(), '{}');
   });
 
   it('runs at most so many at a time, and too many that wait are refused', async () => {
@@ -67,7 +70,7 @@ describe('a hook that is started for each event', { timeout: 60_000 }, () => {
     const log = join(home.home, 'log');
     writeFileSync(log, '');
     const hook = exec(home.sh(`echo + >> '${log}'; sleep 0.2; echo - >> '${log}'`), home, 2, 4);
-    const outputs = await Promise.all(Array.from({ length: 8 }, () => hook.run('{}', 10_000)));
+    const outputs = await Promise.all(Array.from({ length: 8 }, () => hook.run('{}', within(10_000))));
     assert.deepEqual(
       outputs.map(({ kind }) => kind),
       ['said', 'said', 'said', 'said', 'said', 'said', 'busy', 'busy'],
@@ -81,12 +84,22 @@ describe('a hook that is started for each event', { timeout: 60_000 }, () => {
     assert.equal(most, 2);
   });
 
-  it('that waits too long for its place is late', async () => {
+  it('that waits too long for its place is no fault of its own, and the wait takes nothing of its time', async () => {
     const home = new HookHome();
     const hook = exec(home.sh('sleep 1'), home, 1);
-    const first = hook.run('{}', 5000);
-    assert.equal((await hook.run('{}', 200)).kind, 'timeout');
+    const first = hook.run('{}', within(5000));
+    assert.equal((await hook.run('{}', { leftMs: 200, ownMs: 200 })).kind, 'busy');
+    const short = hook.run('{}', { leftMs: 1500, ownMs: 1200 });
+    const own = hook.run('{}', { leftMs: 8000, ownMs: 200 });
     assert.equal((await first).kind, 'said');
+    assert.equal((await short).kind, 'busy', 'the wait left it less than its time');
+    assert.equal((await own).kind, 'timeout', 'its own time was too short');
+    const staying = daemon(home, `process.stdin.on('data', () => setTimeout(() => console.log('{}'), 600))`);
+    const [answered, waited] = await Promise.all([
+      staying.run('{}', within(5000)),
+      staying.run('{}', { leftMs: 300, ownMs: 300 }),
+    ]);
+    assert.deepEqual([answered.kind, waited.kind], ['said', 'busy']);
   });
 
   it('tells the end of its standard error, without secrets', async () => {
@@ -94,7 +107,7 @@ describe('a hook that is started for each event', { timeout: 60_000 }, () => {
     const script = home.sh(
       'head -c 9000 /dev/zero | tr "\\0" "." >&2; echo " api_key=hunter2 broken" >&2; exit 7',
     );
-    const problem = problemOf(await exec(script, home).run('{}', 5000));
+    const problem = problemOf(await exec(script, home).run('{}', within(5000)));
     assert.match(problem, /^it ended with code 7: \.+ api_key=\[redacted\] broken$/);
     assert.ok(problem.length < 4300);
     assert.equal(redacted('sent Qm9vayBvZiBzZWNyZXRzIDEyMzQ1 away'), 'sent [redacted] away');
@@ -130,7 +143,7 @@ const ECHO = [
 
 describe('a hook whose child stays', { timeout: 60_000 }, () => {
   const said = async (hook: DaemonHook, line: object, budgetMs = 5000) =>
-    JSON.parse(textOf(await hook.run(JSON.stringify(line), budgetMs))) as { n: number; pid: number };
+    JSON.parse(textOf(await hook.run(JSON.stringify(line), within(budgetMs)))) as { n: number; pid: number };
 
   it('answers event by event, with the same child', async () => {
     const hook = daemon(new HookHome(), ...ECHO);
@@ -147,14 +160,14 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
   it('that answers late loses that event, and keeps its child', async () => {
     const hook = daemon(new HookHome(), ...ECHO);
     const { pid } = await said(hook, { n: 1 });
-    assert.equal((await hook.run('{"n":2,"wait":300}', 50)).kind, 'timeout');
+    assert.equal((await hook.run('{"n":2,"wait":300}', within(50))).kind, 'timeout');
     assert.deepEqual(await said(hook, { n: 3 }), { n: 3, pid });
   });
 
   it('that does not answer at all is started again', async () => {
     const hook = daemon(new HookHome(), ...ECHO);
     const { pid } = await said(hook, { n: 1 });
-    assert.equal((await hook.run('{"n":2,"wait":60000}', 50)).kind, 'timeout');
+    assert.equal((await hook.run('{"n":2,"wait":60000}', within(50))).kind, 'timeout');
     const again = await said(hook, { n: 3 });
     assert.equal(again.n, 3);
     assert.notEqual(again.pid, pid);
@@ -170,7 +183,7 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
     );
     const problems: string[] = [];
     await until('it rests', async () => {
-      const output = await hook.run('{}', 5000);
+      const output = await hook.run('{}', within(5000));
       problems.push(problemOf(output));
       return /rests/.test(problems.at(-1)!);
     });
@@ -181,7 +194,7 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
       assert.ok(gaps[index]! >= least - 20, String(gaps));
     assert.match(problems.at(-1)!, /it failed 5 times in a row and rests: it ended with code 1/);
     hook.revive(false);
-    assert.doesNotMatch(problemOf(await hook.run('{}', 5000)), /rests/);
+    assert.doesNotMatch(problemOf(await hook.run('{}', within(5000))), /rests/);
   });
 
   it('is another one after a restart, which waits for the event under way', async () => {
@@ -200,14 +213,17 @@ describe('a hook whose child stays', { timeout: 60_000 }, () => {
       home,
       `const piece = 'x'.repeat(65536); for (;;) require('node:fs').writeSync(1, piece);`,
     );
-    assert.match(problemOf(await flood.run('{}', 5000)), /wrote a line of more than 262144 bytes|ended/);
+    assert.match(
+      problemOf(await flood.run('{}', within(5000))),
+      /wrote a line of more than 262144 bytes|ended/,
+    );
     const chatty = daemon(
       home,
       `process.stdin.once('data', () => process.stdout.write('{}\\n{}\\n')); setInterval(() => {}, 1000);`,
     );
-    assert.equal(textOf(await chatty.run('{}', 5000)), '{}');
+    assert.equal(textOf(await chatty.run('{}', within(5000))), '{}');
     await until('it is ended', async () => {
-      const output = await chatty.run('{}', 1000);
+      const output = await chatty.run('{}', within(1000));
       return output.kind === 'said';
     });
   });
@@ -256,9 +272,9 @@ try {
   for (;;) files.push(openSync('/dev/null'));
 } catch {}
 const daemon = new DaemonHook(command, parts, true);
-const without = [await exec.run('{}\\n', 200), await daemon.run('{}', 3000)];
+const without = [await exec.run('{}\\n', { leftMs: 200, ownMs: 200 }), await daemon.run('{}', { leftMs: 3000, ownMs: 3000 })];
 for (const file of files) closeSync(file);
-const again = [await exec.run('{}\\n', 5000), await daemon.run('{}', 5000)];
+const again = [await exec.run('{}\\n', { leftMs: 5000, ownMs: 5000 }), await daemon.run('{}', { leftMs: 5000, ownMs: 5000 })];
 console.log(JSON.stringify([without, again].map((runs) => runs.map(({ kind }) => kind))));
 process.exit(0);
 `;
@@ -273,23 +289,27 @@ describe('a program that cannot be started', { timeout: 60_000, skip: process.pl
       const staying = new DaemonHook(command, partsOf(home), true);
       const good = new ExecHook(home.sh('echo {}'), slots, partsOf(home));
       open.push(failing, staying, good);
-      const runs = (hook: Executor) => Promise.all(Array.from({ length: 8 }, () => hook.run('{}\n', 5000)));
+      const runs = (hook: Executor) =>
+        Promise.all(Array.from({ length: 8 }, () => hook.run('{}\n', within(5000))));
       for (const output of [...(await runs(failing)), ...(await runs(staying))])
         assert.match(problemOf(output), new RegExp(`it cannot be started: ${code}$`));
-      assert.equal(textOf(await good.run('{}', 5000)).trim(), '{}');
+      assert.equal(textOf(await good.run('{}', within(5000))).trim(), '{}');
       mend();
       staying.revive(false);
-      assert.equal(textOf(await failing.run('{}\n', 5000)).trim(), '{}');
-      assert.equal(textOf(await staying.run('{}', 5000)), '{}');
+      assert.equal(textOf(await failing.run('{}\n', within(5000))).trim(), '{}');
+      assert.equal(textOf(await staying.run('{}', within(5000))), '{}');
       staying.revive(true);
-      assert.equal(textOf(await staying.run('{}', 5000)), '{}');
+      assert.equal(textOf(await staying.run('{}', within(5000))), '{}');
     });
   }
 
   it('because its command has a NUL byte fails', async () => {
     const home = new HookHome();
     for (const hook of [exec('a\0b', home), new DaemonHook('a\0b', partsOf(home), true)])
-      assert.match(problemOf(await hook.run('{}', 5000)), /it cannot be started: ERR_INVALID_ARG_VALUE/);
+      assert.match(
+        problemOf(await hook.run('{}', within(5000))),
+        /it cannot be started: ERR_INVALID_ARG_VALUE/,
+      );
   });
 
   it('for want of open files does not end the node', async () => {
@@ -313,9 +333,9 @@ describe('a program that cannot be started', { timeout: 60_000, skip: process.pl
     const parts = { ...partsOf(home), refusal };
     const hook = new DaemonHook(home.sh('while read line; do echo {}; done'), parts, true);
     open.push(hook);
-    await assert.rejects(hook.run('{}', 5000), /no rules/);
+    await assert.rejects(hook.run('{}', within(5000)), /no rules/);
     isBroken = false;
-    assert.equal(textOf(await hook.run('{}', 5000)), '{}');
+    assert.equal(textOf(await hook.run('{}', within(5000))), '{}');
   });
 });
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, rmSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { appendFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { HookHost } from '../../../actors/hooks/hook-host.js';
-import { HOOK_LOOK_MS } from '../../../actors/hooks/limits.js';
+import { HOOK_FILE_LOOK_MS, HOOK_FILE_STILL_MS } from '../../../actors/hooks/limits.js';
 import { HooksWatch } from '../../../node/hooks/hooks-watch.js';
 import { stderrLog } from '../../../node/log.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
@@ -18,7 +17,7 @@ function openWatch(home: HookHome) {
   const path = join(home.home, 'hooks.toml');
   const log = stderrLog('silent');
   let nowMs = 0;
-  const watch = new HooksWatch({ path, log, clock: { monotonicMs: () => nowMs } });
+  const watch = new HooksWatch({ path, log, clock: { ...systemClock, monotonicMs: () => nowMs } });
   const host = new HookHost({
     ...{ clock: systemClock, scheduler: systemScheduler, log, questions: null, askTimeoutMs: 0 },
     look: () => undefined,
@@ -27,21 +26,22 @@ function openWatch(home: HookHome) {
       close: () => Promise.resolve(),
     }),
   });
-  const look = async () => {
-    nowMs += HOOK_LOOK_MS;
+  const lookNow = () => {
+    nowMs += HOOK_FILE_LOOK_MS;
     watch.look();
-    // The look asks for the state of the file too.
-    await stat(path).catch(() => null);
+  };
+  const look = async () => {
+    lookNow();
     await pause(50);
   };
   const commands = () => host.report().map(({ command }) => command);
-  return { path, watch, host, look, commands };
+  return { path, watch, host, look, lookNow, commands };
 }
 
 const guard = (command: string) => ({ event: 'pre_store', command, fail_mode: 'closed' }) as const;
 
 describe('a file of hooks that is written', { timeout: 60_000 }, () => {
-  it('counts when it was the same for two looks', async () => {
+  it('counts when it was left alone for a while', async () => {
     const home = new HookHome();
     home.register(guard('a'));
     const { watch, host, look, commands } = openWatch(home);
@@ -57,6 +57,32 @@ describe('a file of hooks that is written', { timeout: 60_000 }, () => {
       return commands().length === 2;
     });
     assert.equal(host.problem, null);
+  });
+
+  it('counts for the next call on a node that has no hook, however long it was idle', () => {
+    const home = new HookHome();
+    const { watch, host, lookNow, commands } = openWatch(home);
+    watch.begin(host);
+    home.register(guard('a'));
+    lookNow();
+    assert.deepEqual(commands(), ['a']);
+  });
+
+  it('counts for the next call when it was changed while the node was idle, and when another one took its place', async () => {
+    const home = new HookHome();
+    home.register(guard('a'));
+    const { path, watch, host, lookNow, commands } = openWatch(home);
+    watch.begin(host);
+    home.register(guard('a'), guard('b'));
+    await pause(HOOK_FILE_STILL_MS);
+    lookNow();
+    assert.deepEqual(commands(), ['a', 'b']);
+    const other = new HookHome();
+    other.register(guard('c'));
+    renameSync(join(other.home, 'hooks.toml'), path);
+    await pause(HOOK_FILE_STILL_MS);
+    lookNow();
+    assert.deepEqual(commands(), ['c']);
   });
 
   it('and then has no hook, or has gone, keeps those before it until it is asked for', async () => {

@@ -8,8 +8,9 @@ const decode = (said: unknown, event: HookEvent = 'pre_store') =>
   decodeDecision(typeof said === 'string' ? said : JSON.stringify(said), event);
 
 describe('the output of a hook', () => {
-  it('allows when it is empty or has no member', () => {
-    for (const said of ['', ' \n\t', '{}', { action: 'allow' }, { action: 'allow', more: 1 }])
+  it('decides nothing when it is empty or has no member', () => {
+    for (const said of ['', ' \n\t', '{}']) assert.deepEqual(decode(said), { decision: null });
+    for (const said of [{ action: 'allow' }, { action: 'allow', more: 1 }])
       assert.deepEqual(decode(said), { decision: { action: 'allow' } });
   });
 
@@ -59,7 +60,7 @@ describe('the output of a hook', () => {
       }
     }
     const kept = decode({ action: 'modify', delta: { id: 'x' } }, 'pre_delete');
-    assert.ok('decision' in kept && kept.decision.action === 'allow' && kept.warning !== undefined);
+    assert.ok('decision' in kept && kept.decision?.action === 'allow' && kept.warning !== undefined);
   });
 
   it('names the members of a widened query as a memory has them', () => {
@@ -99,7 +100,7 @@ describe('the output of a hook', () => {
     fc.assert(
       fc.property(said, fc.constantFrom(...HOOK_EVENT_NAMES), (text, event) => {
         const decoded = decodeDecision(text, event);
-        if (!('decision' in decoded) || decoded.decision.action !== 'modify') return;
+        if (!('decision' in decoded) || decoded.decision?.action !== 'modify') return;
         const { rewrites } = hookEventRow(event);
         for (const name of Object.keys(decoded.decision.delta)) assert.ok(rewrites.includes(name), name);
       }),
