@@ -49,10 +49,11 @@ export class DaemonHook implements Executor {
 
   async run(line: string, { leftMs, ownMs }: RunTime): Promise<HookOutput> {
     const { clock } = this.parts;
-    const deadlineMs = clock.monotonicMs() + leftMs;
+    const askedMs = clock.monotonicMs();
+    const deadlineMs = askedMs + leftMs;
     const release = await this.#turns.take(deadlineMs);
     if (typeof release === 'string') return { kind: release };
-    const { untilMs, isShort } = ownTime(clock, ownMs, deadlineMs);
+    const { untilMs, isShort } = ownTime(clock, { askedMs, ownMs, deadlineMs });
     let isAsked = false;
     try {
       const problem = await this.#connect(untilMs);

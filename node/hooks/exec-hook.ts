@@ -15,10 +15,17 @@ export interface ExecutorParts {
 
 const SHUTTING_DOWN: HookOutput = { kind: 'failed', problem: 'the node is shutting down' };
 
-/** When a run that begins now must have ended, and whether its wait for a place left it less than its own time. */
-export function ownTime(clock: Pick<Clock, 'monotonicMs'>, ownMs: number, deadlineMs: number) {
+/** A run that waited so long for its place lost its time to others, and not by itself. */
+const NOTICED_WAIT_MS = 20;
+
+/** When a run that begins now must have ended, and whether its wait since `askedMs` left it less than its own time. */
+export function ownTime(
+  clock: Pick<Clock, 'monotonicMs'>,
+  { askedMs, ownMs, deadlineMs }: Readonly<Record<'askedMs' | 'ownMs' | 'deadlineMs', number>>,
+) {
   const nowMs = clock.monotonicMs();
-  return { untilMs: Math.min(nowMs + ownMs, deadlineMs), isShort: nowMs + ownMs > deadlineMs + 1 };
+  const isShort = nowMs + ownMs > deadlineMs && nowMs - askedMs > NOTICED_WAIT_MS;
+  return { untilMs: Math.min(nowMs + ownMs, deadlineMs), isShort };
 }
 
 /** Pauses before a start that failed for want of resources is repeated. */
@@ -40,9 +47,10 @@ export class ExecHook implements Executor {
     const deadlineMs = clock.monotonicMs() + leftMs;
     const refusal = await this.parts.refusal(this.command);
     if (refusal !== null) return { kind: 'failed', problem: refusal };
+    const askedMs = clock.monotonicMs();
     const release = await this.slots.take(deadlineMs);
     if (typeof release === 'string') return { kind: release };
-    const { untilMs, isShort } = ownTime(clock, ownMs, deadlineMs);
+    const { untilMs, isShort } = ownTime(clock, { askedMs, ownMs, deadlineMs });
     let started: HookProcess | HookOutput | null = null;
     try {
       started = await this.#start(untilMs);

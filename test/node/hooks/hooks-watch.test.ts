@@ -74,13 +74,13 @@ describe('a file of hooks that is written', { timeout: 60_000 }, () => {
     const { path, watch, host, lookNow, commands } = openWatch(home);
     watch.begin(host);
     home.register(guard('a'), guard('b'));
-    await pause(HOOK_FILE_STILL_MS);
+    await pause(HOOK_FILE_STILL_MS + 100);
     lookNow();
     assert.deepEqual(commands(), ['a', 'b']);
     const other = new HookHome();
     other.register(guard('c'));
     renameSync(join(other.home, 'hooks.toml'), path);
-    await pause(HOOK_FILE_STILL_MS);
+    await pause(HOOK_FILE_STILL_MS + 100);
     lookNow();
     assert.deepEqual(commands(), ['c']);
   });
