@@ -28,6 +28,7 @@ import { DaemonCondition } from './daemon-condition.js';
 import { DaemonStorage } from './daemon-storage.js';
 import { DatabaseDamage } from './database-damage.js';
 import { openOnce } from './database-file.js';
+import { holderName } from './holder-ended.js';
 import { LocalSocket } from './local-socket.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 import { OwnerDuties } from './owner-duties.js';
@@ -186,7 +187,7 @@ function dutiesOf(
   return new OwnerDuties({
     store,
     role: 'daemon',
-    holder: `daemon:${process.pid}:${systemRandom.uuid()}`,
+    holder: holderName('daemon', systemRandom.uuid()),
     archive: settings.archiveOnGc,
     archiveMaxDays: settings.archiveMaxDays,
     comparesRows: settings.nearDuplicate !== 'off',

@@ -19,6 +19,7 @@ import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { inlineTokenCounter } from '../semantics/token-counter.js';
 import { openForWriting } from '../threads/open-for-writing.js';
 import { DatabaseDamage } from './database-damage.js';
+import { holderName } from './holder-ended.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 import { refuseUnsafeOperatorKey } from './operator-key.js';
 import type { OwnerDutiesParts } from './owner-duties.js';
@@ -109,7 +110,7 @@ export async function openInlineNode(
       ? await startBackground({
           store: services.store,
           role: 'mcp',
-          holder: `mcp:${process.pid}:${systemRandom.uuid()}`,
+          holder: holderName('mcp', systemRandom.uuid()),
           archive: settings.archiveOnGc,
           archiveMaxDays: settings.archiveMaxDays,
           comparesRows: settings.nearDuplicate !== 'off',

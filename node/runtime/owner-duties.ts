@@ -117,8 +117,7 @@ export class OwnerDuties {
       for (const resolve of this.waiting.splice(0)) resolve();
     };
     const { semantic } = parts;
-    const ended = (holder: string) =>
-      semantic === null ? Promise.resolve(false) : hasEnded(holder, semantic.sockets);
+    const ended = (holder: string) => hasEnded(holder, semantic?.sockets ?? null);
     const lease = new OwnershipLease(store, clock, parts.holder, parts.role, report, ended);
     const ownership = loopChild({
       ...common,
