@@ -78,6 +78,10 @@ export async function runScopedPeer(seed: number, mutant: ScopeMutant | null) {
     const command = honest(dice, known, step);
     const at = dice.below(3);
     await both(({ nodes }) => settledOr(nodes[at]!, command));
+    // A store that a policy refused made no memory; honest callers name only what they made.
+    const last = known.memories.at(-1);
+    const isThere = without.nodes[at]!.db.prepare('SELECT 1 FROM memories WHERE id = ?').pluck();
+    if (last?.id === `m${step}` && isThere.get(last.id) === undefined) known.memories.pop();
     await both((mesh) => spread(mesh, hostile, mutant));
     const operations = hostile.write(known, with_, with_.nowMs - 10);
     for (const node of dice.shuffle(with_.nodes)) taken += await receive(node, operations, hostile, mutant);
@@ -131,7 +135,9 @@ function honest(dice: Dice, known: Known, step: number): object {
     return { ...storing({ id, namespace, title: id, content: `${step}`, metadata }), viewer: OPERATOR };
   }
   if (roll === 2) return updating(pick(known.memories).id, { content: `edit ${step}` });
-  if (roll === 3) return linking(pick(known.memories).id, pick(known.memories).id);
+  // What the peer may delete inside its scope cannot be linked any more; that is no change outside.
+  const outside = known.memories.filter((memory) => isOutside(memory.namespace));
+  if (roll === 3 && outside.length > 0) return linking(pick(outside).id, pick(outside).id);
   if (roll === 4)
     return {
       ...{ kind: 'set-standard', namespace: pick(['finance', 'global']), standardId: null, parent: null },
