@@ -99,10 +99,12 @@ function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       // With a certificate it must be this node's own: so the command line needs neither port nor key.
       access: 'peers',
       answer: async (message, origin) => {
-        if (!isOperator(parts, message, origin)) return reply(NOT_FOR_YOU);
+        const asker = askerOf(parts, message, origin);
+        if (asker === 'stranger') return reply(NOT_FOR_YOU);
         const query = parseQuery(message.query);
         const compare = query.ok && query.value.get('compare') === 'true';
-        return reply(compare ? await parts.compared() : ok(parts.status()));
+        const answer = compare ? await parts.compared() : ok(parts.status());
+        return reply(asker === 'operator' || !answer.ok ? answer : ok(withoutNamespaces(answer.value)));
       },
     },
     {
@@ -114,22 +116,45 @@ function operatorRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
         'Which nodes have an operation, or the last one about a memory; for admins and for this machine.',
       access: 'peers',
       answer: async (message, origin) => {
-        if (!isOperator(parts, message, origin)) return reply(NOT_FOR_YOU);
+        const asker = askerOf(parts, message, origin);
+        if (asker === 'stranger') return reply(NOT_FOR_YOU);
         const id = message.path.slice(`${API_PREFIX}${OPERATIONS_PATH}/`.length);
-        return reply(await parts.operation(decodeURIComponent(id)));
+        const answer = await parts.operation(decodeURIComponent(id));
+        return reply(asker === 'operator' || !answer.ok ? answer : ok(withoutHeader(answer.value)));
       },
     },
   ];
 }
 
-/** True for this node's own command line, an admin, or a caller on this machine. */
-function isOperator(
+/**
+ * Who asks: an admin or this node's own command line, a caller on this machine, or somebody else. Behind a proxy every
+ * client is on this machine, so such a caller learns how the mesh is, and of no row.
+ */
+function askerOf(
   { state, peerId, isOwn }: Pick<MeshRoutesParts, 'state' | 'peerId' | 'isOwn'>,
   { fingerprint }: ReceivedMessage,
   { admin, loopback }: MessageOrigin,
-): boolean {
-  if (fingerprint !== null && isOwn(fingerprint)) return true;
-  return state.memberOf(fingerprint) === peerId || (fingerprint === null && (admin || loopback));
+): 'operator' | 'local' | 'stranger' {
+  if (fingerprint !== null)
+    return isOwn(fingerprint) || state.memberOf(fingerprint) === peerId ? 'operator' : 'stranger';
+  if (admin) return 'operator';
+  return loopback ? 'local' : 'stranger';
+}
+
+/** How far an operation has come, without what it says of its row. */
+function withoutHeader({ op_id, peer_id, acks, needed, met, acknowledgements }: OperationStatus) {
+  return { op_id, peer_id, acks, needed, met, acknowledgements };
+}
+
+/** How the mesh is, without the names of namespaces. */
+function withoutNamespaces({ compared, replication, ...status }: MeshStatusAnswer): MeshStatusAnswer {
+  const unnamed = <P extends object>(peers: readonly P[]) =>
+    peers.map((peer) => ({ ...peer, differing: [] }));
+  return {
+    ...status,
+    replication: replication === null ? null : { ...replication, peers: unnamed(replication.peers) },
+    ...(compared === undefined ? {} : { compared: compared === null ? null : unnamed(compared) }),
+  };
 }
 
 const NOT_FOR_YOU = fail(

@@ -1,7 +1,7 @@
 import type { Command } from '../commands.js';
 import { memoryKind } from '../kinds/memory-kind.js';
 import type { Memory } from '../memory/memory.js';
-import { isMail } from '../messages/mail.js';
+import { addresseeOf, isMail } from '../messages/mail.js';
 import { fail, type Result } from '../result.js';
 import type { Decision } from './deciding.js';
 import type { Mutation } from './mutations.js';
@@ -15,23 +15,31 @@ const MAIL_COMMANDS: ReadonlySet<Command['kind']> = new Set([
 ]);
 
 /** Writes that leave the text, its sender and its place as they are. */
-const HARMLESS: ReadonlySet<string> = new Set(['life', 'promote', 'restore']);
+const HARMLESS: ReadonlySet<string> = new Set(['life', 'promote']);
 
 /**
  * Refuses every other write of a message or a shared copy, whatever its rule says: it would forge one, change one that
- * was sent, or move one. Both may be removed.
+ * was sent, or move one. Both may be removed, and one that was removed comes back for its addressee alone: its sender must
+ * not undo a deletion.
  */
 export function guardMail<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
   if (!result.ok || MAIL_COMMANDS.has(command.kind)) return result;
   for (const mutation of result.value.mutations) {
     const namespace = writtenMail(mutation);
-    if (namespace === null) continue;
+    if (namespace === null || bringsBack(command, mutation, namespace)) continue;
     return fail(
       'FORBIDDEN',
       `namespace "${namespace}" takes messages and shared copies only: use memory_notify or memory_share`,
     );
   }
   return result;
+}
+
+/** True for a restore by the addressee, an admin or the operator. */
+function bringsBack(command: Command, mutation: Mutation, namespace: string): boolean {
+  if (mutation.mutation !== 'write' || mutation.word !== 'restore' || !('viewer' in command)) return false;
+  const { viewer } = command;
+  return viewer !== undefined && (viewer.all || viewer.agentId === addresseeOf(namespace));
 }
 
 /** The namespace of messages or copies that a mutation writes to; null for any other mutation. */

@@ -26,6 +26,12 @@ export function isMail(namespace: string): boolean {
   return root === MESSAGES_ROOT || root === SHARED_ROOT;
 }
 
+/** The agent that a namespace of messages or copies is for. */
+export function addresseeOf(namespace: string): AgentId {
+  const place = namespace.slice(namespace.indexOf('/') + 1);
+  return namespace.startsWith(`${SHARED_ROOT}/`) ? place.slice(place.indexOf('>') + 1) : place;
+}
+
 /** Why an agent cannot be written to: its id does not make a namespace. Null when it can. */
 export function addressProblem(namespace: string, agentId: AgentId): string | null {
   const problem = namespaceProblem(namespace);

@@ -47,6 +47,27 @@ async function findings(agent: string, ids: readonly string[]): Promise<string> 
   return answers.map(({ text }) => text).join('\n');
 }
 
+describe('a message, or a shared copy, that its addressee has deleted', () => {
+  it('comes back for the addressee and an admin, and not for its sender', async () => {
+    const message = await notify(ALICE, 'ai:tidy', 'not wanted');
+    const own = await store(ALICE, { title: 'to share', namespace: 'alice/notes' });
+    const copy = String(
+      (await good(ALICE, 'POST', `/share`, { source_memory_id: own, target_agent_id: 'ai:tidy' }))['id'] ??
+        '',
+    );
+    for (const id of [message, copy].filter((id) => id !== '')) {
+      await good('ai:tidy', 'DELETE', `/memories/${id}`);
+      for (const agent of [ALICE, EVE]) {
+        const answer = await call(agent, 'POST', `/archive/${id}/restore`);
+        assert.ok([403, 404].includes(answer.status), answer.text);
+      }
+      assert.ok(!(await inbox('ai:tidy')).some((row) => row['id'] === id));
+      await good(ADMIN, 'POST', `/archive/${id}/restore`);
+      await good('ai:tidy', 'DELETE', `/memories/${id}`);
+    }
+  });
+});
+
 describe('a message', () => {
   it('is a row of its own, also with the title of another one', async () => {
     const before = await node.counts();
