@@ -17,7 +17,7 @@ export const agentBindKey = defineOperation({
   }),
   output: z.object({ bound: z.literal(true), agent_id: z.string(), agent_pubkey: z.string().optional() }),
   effect: 'write',
-  guards: { admin: true },
+  guards: { admin: true, attestation: 'by-key' },
   http: [
     {
       method: 'PUT',
@@ -61,7 +61,7 @@ export const agentRevokeKey = defineOperation({
   input: z.object({ id: fields.agentId }),
   output: z.object({ revoked: z.literal(true), agent_id: z.string() }),
   effect: 'write',
-  guards: { admin: true },
+  guards: { admin: true, attestation: 'by-key' },
   cli: {
     command: 'agents revoke-key',
     aliases: { agent_id: 'id' },

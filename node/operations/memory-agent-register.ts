@@ -30,7 +30,7 @@ export const memoryAgentRegister = defineOperation({
     capabilities: z.array(z.string()),
   }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-key' },
   http: [{ method: 'POST', path: '/agents', fields: 'body', status: 201 }],
   mcp: { description: 'Register an agent' },
   cli: {

@@ -271,7 +271,7 @@ export const memorySubscriptionReplay = defineOperation({
     truncated,
   }),
   effect: 'write',
-  guards: {},
+  guards: { attestation: 'by-key' },
   http: [{ method: 'POST', path: '/memory_subscription_replay', fields: 'body' }],
   mcp: { description: 'List or resend events' },
   cli: {

@@ -12,8 +12,8 @@ const CLAIMED: Attestation = { level: 'claimed', signer: null, signature: null, 
 
 /**
  * Decides how a write is attested (interface §4.2, decisions "Identity and attestation"). A given signature is always
- * verified; the machine's key signs for local callers in their own name; any other write is refused with
- * ATTESTATION_FAILED unless the operator permits it.
+ * verified; the machine's key signs for local callers in their own name; any other store is refused with
+ * ATTESTATION_FAILED unless the operator permits it, and so is any other write of an agent with a key.
  */
 export async function attest(
   operation: Operation,
@@ -24,14 +24,7 @@ export async function attest(
 ): Promise<Result<Attestation>> {
   const { attestation } = operation.guards;
   if (attestation === undefined) return ok(CLAIMED);
-  if (attestation === 'by-name') {
-    return services.settings.requireAttestationEverywhere && !caller.local
-      ? fail(
-          'ATTESTATION_FAILED',
-          'this node takes only attested writes, and this one cannot be signed: run it on the command line of the node',
-        )
-      : ok(CLAIMED);
-  }
+  if (attestation !== 'required') return attestUnsignable(attestation, caller, services);
   const { signature, created_at: createdAt } = input;
   if (typeof signature === 'string') return attestPresented(signature, input, caller, nowMs, services);
   const level = await attestOwn(caller, services);
@@ -41,6 +34,33 @@ export async function attest(
     });
   }
   return level;
+}
+
+/**
+ * A write that has no place for a signature. Where attestation is required, nobody makes one over HTTP in the name of
+ * an agent with a key, because a bare name would then do what takes a signature in a store.
+ */
+async function attestUnsignable(
+  attestation: 'by-name' | 'by-key',
+  caller: Caller,
+  services: ReadServices,
+): Promise<Result<Attestation>> {
+  const { requireAttestation, requireAttestationEverywhere } = services.settings;
+  if (caller.local) return ok(CLAIMED);
+  if (attestation === 'by-name' && requireAttestationEverywhere) {
+    return fail(
+      'ATTESTATION_FAILED',
+      'this node takes only attested writes, and this one cannot be signed: run it on the command line of the node',
+    );
+  }
+  if (!requireAttestation) return ok(CLAIMED);
+  const bound = await boundKey(caller, services);
+  if (!bound.ok) return failed(bound.error);
+  if (bound.value === null) return ok(CLAIMED);
+  return fail(
+    'ATTESTATION_FAILED',
+    `${caller.agentId} has a key, and this request cannot be signed: run it on the command line of the node`,
+  );
 }
 
 /** A write without a signature: signed here for local callers, claimed where that is permitted. */

@@ -115,10 +115,11 @@ export type Shape = (output: Record<string, unknown>) => Record<string, unknown>
 /** What the pipeline checks before it runs an operation. */
 export interface Guards {
   /**
-   * `required`: the write must be signed, or made by the machine itself (interface §4.2). `by-name`: it has no signature
-   * and makes, changes or removes rows, so it is refused where the operator requires attestation by name.
+   * `required`: the write must be signed, or made by the machine itself (interface §4.2). The others have no
+   * signature. `by-key`: refused over HTTP in the name of an agent with a key. `by-name`: it also makes, changes or removes
+   * rows, so it is refused over HTTP for everybody where the operator requires attestation by name.
    */
-  readonly attestation?: 'required' | 'by-name';
+  readonly attestation?: 'required' | 'by-name' | 'by-key';
   /** HTTP callers must be in the admin set (interface §5.4). */
   readonly admin?: boolean;
 }

@@ -5,24 +5,27 @@ import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon
 import { run } from '../surface/cli/cli-process.js';
 import { openHttpNode } from '../surface/http/http-node.js';
 
-/** Writes about agents, their keys and quotas, the replay of events, checks of actions, and the bulk store, which asks for the signature of each row. */
-const WITHOUT_ROWS = [
-  'agent_bind_key',
-  'agent_revoke_key',
+/** Decisions signed with the secret of the node, checks of actions, quotas, and the bulk store, which asks for the signature of each row. */
+const UNGUARDED = [
   'decide_approval',
-  'memory_agent_register',
   'memory_check_agent_action',
   'memory_quota_status',
   'memory_store_bulk',
-  'memory_subscription_replay',
 ];
+
+/** Writes about agents, their keys, and the replay of events: refused over HTTP for agents with a key alone. */
+const BY_KEY = ['agent_bind_key', 'agent_revoke_key', 'memory_agent_register', 'memory_subscription_replay'];
 
 describe('M9 attestation required by name', () => {
   it('is asked for by every write that changes memories', () => {
-    const open = OPERATIONS.filter(
-      ({ effect, guards }) => effect === 'write' && guards.attestation === undefined,
-    );
-    assert.deepEqual(open.map(({ name }) => name).sort(), WITHOUT_ROWS);
+    const writes = OPERATIONS.filter(({ effect }) => effect === 'write');
+    const guardedBy = (guard: string | undefined) =>
+      writes
+        .filter(({ guards }) => guards.attestation === guard)
+        .map(({ name }) => name)
+        .sort();
+    assert.deepEqual(guardedBy(undefined), UNGUARDED);
+    assert.deepEqual(guardedBy('by-key'), BY_KEY);
   });
 
   it('refuses unsigned changes and deletions over HTTP', async () => {

@@ -131,16 +131,33 @@ describe('an operation that asks for no attestation', () => {
   });
 });
 
-describe('an operation without a signature that makes claimed rows', () => {
-  const operation = anOperation({ guards: { attestation: 'by-name' } });
-  const code = async (everywhere: boolean, local: boolean) => {
-    const settings = { requireAttestation: true, requireAttestationEverywhere: everywhere } as never;
-    return codeOf(await attest(operation, {}, aCaller({ local }), NOW_MS, someServices({ settings })));
+describe('an operation without a signature', () => {
+  const holder = (publicKey: string | null) =>
+    ({ query: async () => ({ ok: true, value: { publicKey } }) }) as never;
+  const code = async (
+    guard: 'by-name' | 'by-key',
+    options: { required?: boolean; everywhere?: boolean; local?: boolean; key?: string | null },
+  ) => {
+    const { required = true, everywhere = false, local = false, key = null } = options;
+    const settings = { requireAttestation: required, requireAttestationEverywhere: everywhere } as never;
+    const services = someServices({ settings, store: holder(key) });
+    const operation = anOperation({ guards: { attestation: guard } });
+    return codeOf(await attest(operation, {}, aCaller({ local }), NOW_MS, services));
   };
 
   it('is refused where the operator requires attestation by name, except to who runs the machine', async () => {
-    assert.equal(await code(false, false), 'claimed');
-    assert.equal(await code(true, false), 'ATTESTATION_FAILED');
-    assert.equal(await code(true, true), 'claimed');
+    assert.equal(await code('by-name', {}), 'claimed');
+    assert.equal(await code('by-name', { everywhere: true }), 'ATTESTATION_FAILED');
+    assert.equal(await code('by-name', { everywhere: true, local: true }), 'claimed');
+    assert.equal(await code('by-key', { everywhere: true }), 'claimed', 'it changes no memories');
+  });
+
+  it('is refused in the name of an agent with a key, unless unsigned writes are permitted', async () => {
+    const key = Buffer.from(KEY.publicKey).toString('base64');
+    for (const guard of ['by-name', 'by-key'] as const) {
+      assert.equal(await code(guard, { key }), 'ATTESTATION_FAILED');
+      assert.equal(await code(guard, { key, required: false }), 'claimed');
+      assert.equal(await code(guard, { key, local: true }), 'claimed');
+    }
   });
 });
