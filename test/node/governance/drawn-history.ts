@@ -260,14 +260,23 @@ class History {
       `node ${at}: ${agent} sets ${namespace} ${JSON.stringify({ ...governance, ...parent })}: ${answer.ok ? 'done' : answer.error.code}`,
     );
     if (!answer.ok) return;
-    for (const text of this.nodes[at]!.standards().filter((standard) => !known.has(standard))) {
-      const { governance: members } = JSON.parse(text) as { governance: Record<string, unknown> };
-      const isAdmins = agent === OPERATOR_ID;
-      if (held !== undefined && !isAdmins && (held.isAdmins || held.setBy !== agent))
-        this.violation(`${agent} changed the policy of ${held.setBy} in ${namespace}`);
-      // An admin who changes the policy of an agent makes it the admins'.
-      this.policies.set(text, { namespace, members, setBy: agent, isAdmins });
+    for (const text of this.nodes[at]!.standards().filter((standard) => !known.has(standard)))
+      this.note(text, agent, namespace, governance, held);
+  }
+
+  /** Notes who set what of a standard, and whether the caller might change what was set before. */
+  private note(text: string, agent: string, namespace: string, given: Input, held: Policy | undefined): void {
+    const { governance: members } = JSON.parse(text) as { governance: Record<string, unknown> };
+    const isAdmin = agent === OPERATOR_ID;
+    const before = held ?? { owner: agent, ofAdmins: new Set<string>(), members: {} as Input };
+    if (!isAdmin && before.owner !== agent)
+      this.violation(`${agent} changed the policy of ${before.owner} in ${namespace}`);
+    for (const name of isAdmin ? [] : before.ofAdmins) {
+      if (JSON.stringify(members[name]) !== JSON.stringify(before.members[name]))
+        this.violation(`${agent} changed ${name} in ${namespace}, which an admin had set`);
     }
+    const ofAdmins = new Set([...before.ofAdmins, ...(isAdmin ? Object.keys(given) : [])]);
+    this.policies.set(text, { namespace, members, owner: before.owner, ofAdmins });
   }
 
   private async vote(at: number): Promise<void> {
@@ -275,7 +284,8 @@ class History {
     const open = [...this.asked.values()].filter(({ isOver }) => !isOver);
     if (open.length === 0) return;
     const asked = dice.pick(open);
-    const voter = dice.pick(CALLERS);
+    const others = CALLERS.filter((caller) => caller !== asked.requester);
+    const voter = dice.chance(0.85) ? dice.pick(others) : asked.requester;
     const decision = dice.chance(0.85) ? 'approve' : 'reject';
     const remember = decision === 'approve' && dice.chance(0.2) ? dice.pick(['session', 'forever']) : 'once';
     const node = this.nodes[at]!;

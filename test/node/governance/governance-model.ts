@@ -23,9 +23,10 @@ export type Level = 'any' | 'registered' | 'owner' | 'approve';
 export interface Policy {
   readonly namespace: string;
   readonly members: Readonly<Record<string, unknown>>;
-  readonly setBy: string;
-  /** True where an admin or the operator set it. */
-  readonly isAdmins: boolean;
+  /** Who set it first; only this agent stores where it says `owner`. */
+  readonly owner: string;
+  /** The members that an admin or the operator set. */
+  readonly ofAdmins: ReadonlySet<string>;
 }
 
 /** A row before and after; null where it is not there. */
@@ -97,13 +98,11 @@ function nearest(chain: readonly Policy[], gate: Gate): Held {
 export function heldAt(policies: readonly Policy[], namespace: string, gate: Gate): readonly [Held, Held] {
   const above = [...new Set(['*', ...ancestors(namespace)])];
   const chain = above.flatMap((at) => policies.filter((policy) => policy.namespace === at));
-  return [
-    nearest(
-      chain.filter(({ isAdmins }) => isAdmins),
-      gate,
-    ),
-    nearest(chain, gate),
-  ];
+  const ofAdmins = chain.map((policy) => ({
+    ...policy,
+    members: Object.fromEntries(Object.entries(policy.members).filter(([name]) => policy.ofAdmins.has(name))),
+  }));
+  return [nearest(ofAdmins, gate), nearest(chain, gate)];
 }
 
 function ancestors(namespace: string): string[] {
@@ -122,18 +121,18 @@ export function keptOut(
   const [byAdmins, byAll] = heldAt(policies, namespace, gate);
   for (const held of byAdmins.policy === null ? [byAll] : [byAdmins, byAll]) {
     const { level, policy } = held;
-    if (isPrivate && isOwn && policy !== null && !policy.isAdmins) continue;
+    if (isPrivate && isOwn && policy !== null && !policy.ofAdmins.has(gate)) continue;
     const mayPass =
       level === 'approve'
         ? approved(held)
         : level === 'owner'
           ? owner === undefined
-            ? policy!.setBy === agent
+            ? policy!.owner === agent
             : owner === agent
           : isOwn || (gate !== 'write' && level !== null);
     if (!mayPass) {
       const row = owner === undefined ? 'a new row' : `a row of ${owner}`;
-      return `${agent} passed ${gate} in ${namespace} on ${row}, where ${policy?.setBy ?? 'nobody'} says ${level}`;
+      return `${agent} passed ${gate} in ${namespace} on ${row}, where the policy of ${policy?.owner ?? 'nobody'} says ${level}`;
     }
   }
   return null;
