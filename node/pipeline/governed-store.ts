@@ -1,7 +1,7 @@
 import type { Command, OutcomeOf } from '../../protocol/commands.js';
 import type { Approver } from '../../protocol/governance/effective-policy.js';
 import { gatedWord } from '../../protocol/governance/gated-action.js';
-import type { AskedPlace, PendingAction, SeenRow } from '../../protocol/kinds/pending-kind.js';
+import type { AskedPlace, ComingRow, PendingAction, SeenRow } from '../../protocol/kinds/pending-kind.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
 import type { Random } from '../../protocol/seams.js';
 import { PassingStore } from '../../storage/passing-store.js';
@@ -78,6 +78,7 @@ export class GovernedStore extends PassingStore {
         requestedBy,
         writtenAs: agentId === requestedBy ? null : agentId,
         reads: details?.['reads'] as readonly SeenRow[],
+        becomes: details?.['becomes'] as readonly ComingRow[],
         asked: details?.['asked'] as readonly AskedPlace[],
       },
       options,

@@ -17,6 +17,8 @@ export interface GatedAction {
   readonly memoryId: MemoryId | null;
   /** False for a command that cannot wait: what it would do later is not what was asked now. */
   readonly canWait: boolean;
+  /** True where the command itself says the text that it writes. */
+  readonly saysText: boolean;
   /** The memories as they are written, which rules of kind memory_write look at. */
   readonly written: readonly Pick<Memory, 'title' | 'tier' | 'namespace'>[];
 }
@@ -26,6 +28,8 @@ type Of<K extends Command['kind']> = Extract<Command, { readonly kind: K }>;
 /** A command that policies or permission rules gate. What they are asked follows from what it changes. */
 interface Gated<K extends Command['kind']> {
   readonly action: string;
+  /** True for a command that itself says the text that it writes. */
+  readonly saysText?: true;
   /** The memory that it is about; the one that it writes when absent. */
   readonly about?: (command: Of<K>) => MemoryId | null;
   /** An operation that permission rules know besides those of its changes. */
@@ -53,11 +57,16 @@ const sourceOf = ({ link }: Of<'create-link' | 'invalidate-link'>): MemoryId => 
 
 /** Every command with what a policy or a permission rule gates of it, or why nothing does. */
 const GATES = {
-  'store-memory': { action: 'store', parse: PUT_ASIDE['store-memory'] },
-  'register-entity': { action: 'store', parse: PUT_ASIDE['register-entity'] },
-  'send-message': { action: 'store', parse: PUT_ASIDE['send-message'] },
+  'store-memory': { action: 'store', saysText: true, parse: PUT_ASIDE['store-memory'] },
+  'register-entity': { action: 'store', saysText: true, parse: PUT_ASIDE['register-entity'] },
+  'send-message': { action: 'store', saysText: true, parse: PUT_ASIDE['send-message'] },
   'share-memory': { action: 'store', parse: PUT_ASIDE['share-memory'] },
-  'update-memory': { action: 'update', about: ({ id }) => id, parse: PUT_ASIDE['update-memory'] },
+  'update-memory': {
+    action: 'update',
+    saysText: true,
+    about: ({ id }) => id,
+    parse: PUT_ASIDE['update-memory'],
+  },
   'undo-edit': { action: 'update', about: ({ id }) => id, parse: PUT_ASIDE['undo-edit'] },
   'restore-memory': { action: 'restore', about: ({ id }) => id, parse: PUT_ASIDE['restore-memory'] },
   'promote-memory': {
@@ -192,7 +201,10 @@ export function* gatedAction(command: Command, changes: Changes): Reading<GatedA
   const written = memoryChanges(changes.mutations).flatMap(({ after }) => (after === null ? [] : [after]));
   const memoryId = gate.about === undefined ? (written[0]?.id ?? null) : gate.about(command as never);
   const viewer = viewerOf(command)!;
-  return { action: gate.action, viewer, places, memoryId, canWait: gate.parse !== null, written };
+  return {
+    ...{ action: gate.action, viewer, places, memoryId, canWait: gate.parse !== null, written },
+    saysText: gate.saysText === true,
+  };
 }
 
 /** Who gives a command; null for one that has no caller. */

@@ -3,10 +3,11 @@ import type { Command } from '../commands.js';
 import type { Approved, DecisionContext } from '../decide/deciding.js';
 import { type Reading, read } from '../decide/reads.js';
 import { recordRow } from '../decide/record-writes.js';
-import type { AskedPlace } from '../kinds/pending-kind.js';
+import type { AskedPlace, ComingRow } from '../kinds/pending-kind.js';
 import { rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
+import { ownerOf } from '../memory/memory.js';
 import type { Failure } from '../result.js';
-import type { Changes, GatedPlace } from './changes.js';
+import { type Changes, type GatedPlace, memoryChanges } from './changes.js';
 import type { Approver, GatePolicy, PolicyProblem } from './effective-policy.js';
 import { gateOf, isRegistered } from './gate-policy.js';
 import { type GatedAction, gatedAction, gatedWord } from './gated-action.js';
@@ -249,6 +250,17 @@ const refusal = (message: string, details: object, refused: RefusedPlace): Polic
   refused,
 });
 
+/** What an action would write, for who decides about it. */
+function comingRows({ saysText }: GatedAction, { mutations }: Changes): readonly ComingRow[] {
+  if (saysText) return [];
+  return memoryChanges(mutations).flatMap(({ after }) => {
+    if (after === null) return [];
+    const { id, namespace, title, content, tier, metadata } = after;
+    const scope = typeof metadata['scope'] === 'string' ? metadata['scope'] : null;
+    return [{ id, namespace, title, content, tier, owner: ownerOf(after), scope }];
+  });
+}
+
 function* waiting(action: GatedAction, asked: readonly Waiting[], changes: Changes): Reading<PolicyVerdict> {
   const { namespace, approver } = asked[0]!;
   if (!action.canWait) {
@@ -259,6 +271,7 @@ function* waiting(action: GatedAction, asked: readonly Waiting[], changes: Chang
     ...{ action: action.action, namespace, memory_id: action.memoryId, approver },
     asked: asked.map((place) => ({ gate: place.gate, namespace: place.namespace })),
     reads: yield* seenRows(changes, action.viewer),
+    becomes: comingRows(action, changes),
   };
   const message = 'governance requires approval';
   return { verdict: 'refuse', failure: { code: 'APPROVAL_REQUIRED', message, details } };

@@ -6,7 +6,13 @@ import { read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
-import { type AskedPlace, type PendingAction, pendingKind, type SeenRow } from '../kinds/pending-kind.js';
+import {
+  type AskedPlace,
+  type ComingRow,
+  type PendingAction,
+  pendingKind,
+  type SeenRow,
+} from '../kinds/pending-kind.js';
 import { PENDING_SECONDS_MAX, PENDINGS_OPEN_MAX } from '../limits.js';
 import type { AgentId, MemoryId } from '../meanings.js';
 import { peerOfOrigin } from '../mesh/wire.js';
@@ -30,6 +36,8 @@ export interface RequestApproval {
   readonly writtenAs?: AgentId | null;
   /** The rows that the command is about. */
   readonly reads?: readonly SeenRow[];
+  /** What it would write, where the command does not say it. */
+  readonly becomes?: readonly ComingRow[];
   /** Where it waits. */
   readonly asked?: readonly AskedPlace[];
 }
@@ -98,6 +106,7 @@ function pendingOf(request: RequestApproval, context: DecisionContext): PendingA
     requested_by: requestedBy,
     written_as: request.writtenAs ?? null,
     reads: request.reads ?? [],
+    becomes: request.becomes ?? [],
     asked: request.asked ?? [],
     requested_at: context.now,
     expires_at: instantAfter(context.now, PENDING_SECONDS_MAX),

@@ -24,6 +24,17 @@ export interface SeenRow {
   readonly digest: string;
 }
 
+/** A memory as an action would write it, as far as an approver decides about it. */
+export interface ComingRow {
+  readonly id: string;
+  readonly namespace: string;
+  readonly title: string;
+  readonly content: string;
+  readonly tier: string;
+  readonly owner: AgentId | null;
+  readonly scope: string | null;
+}
+
 /** A gate at which an action waits. */
 export interface AskedPlace {
   readonly gate: string;
@@ -51,6 +62,8 @@ export interface PendingAction {
   readonly written_as: AgentId | null;
   /** The rows that it was requested about; it is not executed when one has changed. */
   readonly reads: readonly SeenRow[];
+  /** What it would write, where its command does not say the text: a copy, a text from the log or the archive. */
+  readonly becomes: readonly ComingRow[];
   /** Where it waits. */
   readonly asked: readonly AskedPlace[];
   readonly requested_at: Instant;
@@ -67,12 +80,17 @@ export interface PendingAction {
 const WORD = textOf(limits.REPLICATED_WORD_BYTES_MAX);
 const HEADER = textOf(limits.HEADER_TEXT_LENGTH_MAX);
 const SUBJECT = textOf(limits.PENDING_ROW_ID_BYTES_MAX);
+const COMING = shallowJson(limits.PENDING_COMMAND_BYTES_MAX);
 const isSeenRow = (value: unknown): boolean =>
   isObject(value) &&
   oneOf(['memory', 'link'])(value['kind']) &&
   SUBJECT(value['id']) &&
   isCount(value['version']) &&
   WORD(value['digest']);
+const isComingRow = (value: unknown): boolean =>
+  isObject(value) &&
+  ['id', 'namespace', 'title', 'content', 'tier'].every((name) => isText(value[name])) &&
+  ['owner', 'scope'].every((name) => isTextOrNull(value[name]));
 const isAskedPlace = (value: unknown): boolean =>
   isObject(value) && WORD(value['gate']) && HEADER(value['namespace']);
 const isApproval = (value: unknown): boolean =>
@@ -92,6 +110,12 @@ export const pendingKind = recordKind<PendingAction>({
     reads: {
       accepts: (value) => Array.isArray(value) && value.every(isSeenRow),
       admits: (value) => Array.isArray(value) && value.length <= limits.PENDING_ROWS_MAX,
+      default: [],
+      later: true,
+    },
+    becomes: {
+      accepts: (value) => Array.isArray(value) && value.every(isComingRow),
+      admits: (value) => Array.isArray(value) && COMING({ rows: value }),
       default: [],
       later: true,
     },

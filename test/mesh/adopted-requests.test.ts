@@ -30,7 +30,7 @@ function request(command: object, id = 'asked'): WireOperation {
     ...{ command: command as Record<string, unknown>, approver: { form: 'agent', agent: 'ai:lead' } },
     ...{ requested_by: 'ai:writer', requested_at: day(0), expires_at: day(0.9), status: 'pending' as const },
     ...{ approvals: [], decided_by: null, decided_at: null, remember: null, rest: {} },
-    ...{ written_as: null, reads: [], asked: [] },
+    ...{ written_as: null, reads: [], becomes: [], asked: [] },
   };
   return peer.operation(
     {},

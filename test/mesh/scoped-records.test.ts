@@ -154,7 +154,7 @@ const pending = (namespace: string) => ({
     remember: null,
     rest: {},
   },
-  ...{ written_as: null, reads: [], asked: [] },
+  ...{ written_as: null, reads: [], becomes: [], asked: [] },
 });
 const receipt = (memory_id: string) => ({
   memory_id,

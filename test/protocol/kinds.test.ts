@@ -26,7 +26,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   standard: ['governance', 'operator_set'],
   adoption: [],
   alias: [],
-  pending: ['asked', 'home_number', 'reads', 'written_as'],
+  pending: ['asked', 'becomes', 'home_number', 'reads', 'written_as'],
   vote: [],
   remembered: ['approver', 'gate'],
   rule: [],

@@ -167,7 +167,7 @@ export const CASES: readonly Case[] = [
     },
     ...{ command: { kind: 'store-memory', version }, approver: { form: 'human' }, requested_by: 'ai:a' },
     ...{ requested_at: INSTANT, expires_at: INSTANT, approvals: [], decided_by: null, decided_at: null },
-    ...{ remember: null, written_as: null, reads: [], asked: [], rest: {} },
+    ...{ remember: null, written_as: null, reads: [], becomes: [], asked: [], rest: {} },
   })),
   recordCase(voteKind, { id: 'p1|ai:b', namespace: 'team' }, (version) => ({
     ...{ pending_id: 'p1', namespace: 'team', agent_id: 'ai:B', voter: 'ai:b', remember: 'once' as const },

@@ -110,7 +110,7 @@ export const ALIAS = recordFacts(
   { id: '{memory_id}|{folded}' },
 );
 
-const PENDING_LATER: Json = { written_as: null, reads: [], asked: [] };
+const PENDING_LATER: Json = { written_as: null, reads: [], becomes: [], asked: [] };
 
 export const PENDING = recordFacts(
   'pending',

@@ -12,7 +12,12 @@ import type {
   UndecidedPendings,
 } from '../../../protocol/governance/queries.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
-import { PENDING_STATES, type PendingAction, pendingKind } from '../../../protocol/kinds/pending-kind.js';
+import {
+  type ComingRow,
+  PENDING_STATES,
+  type PendingAction,
+  pendingKind,
+} from '../../../protocol/kinds/pending-kind.js';
 import { type Remembered, rememberedKind } from '../../../protocol/kinds/remembered-kind.js';
 import { PENDING_LIST_BYTES_MAX } from '../../../protocol/limits.js';
 import type { AgentId } from '../../../protocol/meanings.js';
@@ -82,16 +87,21 @@ export function listPendings({ statements }: QueryParts, query: ListPendings): A
  * would be; null for every other viewer.
  */
 function proposalFor(
-  { command, requested_by }: PendingAction,
+  { command, requested_by, becomes }: PendingAction,
   statements: Statements,
   { viewer, now }: Pick<ListPendings, 'viewer' | 'now'>,
 ): Proposal['payload'] | null {
   const proposal = proposalOf(command);
   if (proposal === null) return viewer.all ? {} : null;
-  const { payload, about, brings, scope } = proposal;
+  const { about, brings, scope } = proposal;
+  const coming = becomes.map(({ owner: _owner, scope: _scope, ...row }) => row);
+  const payload = coming.length === 0 ? proposal.payload : { ...proposal.payload, becomes: coming };
   if (viewer.all || (viewer.agentId !== null && viewer.agentId === requested_by)) return payload;
   const isOpen = scope === null || scope === 'collective';
   if (!isOpen || (brings !== null && !isVisible(brings, viewer))) return null;
+  const isShown = ({ namespace, owner, scope: own }: ComingRow) =>
+    isVisible({ namespace, metadata: { agent_id: owner, ...(own === null ? {} : { scope: own }) } }, viewer);
+  if (!becomes.every(isShown)) return null;
   const [live, archived] = [visibleRows('m', viewer, now), visibleArchived('a', viewer)];
   const seen = statements.get(
     `SELECT EXISTS (SELECT 1 FROM memories m WHERE m.id = @id AND ${live.sql})

@@ -81,7 +81,10 @@ describe('what an approver sees of an action', () => {
     const removal = await send(REQUESTER, 202, 'DELETE', `/memories/${id}`);
     assert.deepEqual(await payloadOf(NAMED, removal['pending_id']), { id });
     const promotion = await send(REQUESTER, 202, 'POST', `/memories/${id}/promote`);
-    assert.deepEqual(await payloadOf(NAMED, promotion['pending_id']), { id, target_tier: 'long' });
+    assert.deepEqual(await payloadOf(NAMED, promotion['pending_id']), {
+      ...{ id, target_tier: 'long' },
+      becomes: [{ id, namespace: 'ruled', title: `note ${made}`, content: `secret ${made}`, tier: 'long' }],
+    });
     const shown = await run(node.daemon.home, ['pending', 'list', '--json']);
     assert.equal(shown.out.includes('targetTier'), false);
     assert.equal(shown.out.includes('expectedVersion'), false);
