@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { printable } from './views/text.js';
 
 /** True when a person can read a question and answer it. */
 export const hasTerminal = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
@@ -8,7 +9,7 @@ export function confirmed(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     lines.on('close', () => resolve(false));
-    lines.question(`${question} [y/N] `, (answer) => {
+    lines.question(`${printable(question)} [y/N] `, (answer) => {
       resolve(/^y(es)?$/i.test(answer.trim()));
       lines.close();
     });

@@ -1,5 +1,7 @@
 import type { Writable } from 'node:stream';
 
+import { printable } from './views/text.js';
+
 const COLUMNS_WITHOUT_TERMINAL = 100;
 
 /** The output of a command. Standard output carries only answers, standard error everything else. */
@@ -25,8 +27,16 @@ export class Terminal {
     return this.out.columns ?? COLUMNS_WITHOUT_TERMINAL;
   }
 
-  /** Resolves when the text is written, or the reader is gone; rejects when it cannot be written. */
-  async print(text: string | Uint8Array): Promise<void> {
+  /**
+   * Prints a text with escapes for what a terminal would obey; JSON keeps its values. Resolves when it is written, or
+   * the reader is gone; rejects when it cannot be written.
+   */
+  print(text: string): Promise<void> {
+    return this.write(printable(text));
+  }
+
+  /** Prints what is meant as it is: bytes for a file, or a screen with its control sequences. */
+  async write(text: string | Uint8Array): Promise<void> {
     if (this.broken) return;
     try {
       await written(this.out, text);
@@ -38,7 +48,7 @@ export class Terminal {
   }
 
   complain(text: string): Promise<void> {
-    return written(this.errors, text).catch(() => undefined);
+    return written(this.errors, printable(text)).catch(() => undefined);
   }
 }
 

@@ -3,6 +3,8 @@
  * (reference-mcp-cli §5.3). It is this service's own small format, not the format of the npm library with that name.
  */
 
+import { escapeUnprintable } from './unprintable.js';
+
 type Json = Readonly<Record<string, unknown>>;
 
 /**
@@ -49,7 +51,7 @@ const COMPACT_COLUMNS = [
 /**
  * Renders the rows of an answer. Search results use the same `memories` header as memories; `meta`, `links` and
  * `recall_id` are not part of the format, and a text only where the caller asked for one. Every line ends with a line
- * feed.
+ * feed, and no value has a character that ends a value or a line.
  */
 export function toon(
   answer: Record<string, unknown>,
@@ -69,8 +71,11 @@ export function toon(
 
 function metaLine(answer: Json): string {
   const present = META.filter((key) => answer[key] !== undefined && answer[key] !== null);
-  return present.length === 0 ? '' : `${present.map((key) => `${key}:${String(answer[key])}`).join('|')}\n`;
+  return present.length === 0 ? '' : `${present.map((key) => `${key}:${metaText(answer[key])}`).join('|')}\n`;
 }
+
+/** Booleans are words in this line. */
+const metaText = (value: unknown): string => (typeof value === 'boolean' ? String(value) : cell(value));
 
 function standardsOf(answer: Json): Json[] {
   return [...objectsOf([answer['standard']]), ...objectsOf(answer['standards'])];
@@ -97,7 +102,10 @@ function cell(value: unknown): string {
   if (typeof value === 'string') return escapeText(value);
   if (typeof value === 'number') return JSON.stringify(value);
   if (typeof value === 'boolean') return value ? '1' : '0';
-  if (Array.isArray(value)) return escapeText(value.filter((item) => typeof item === 'string').join(','));
+  if (Array.isArray(value)) {
+    const texts = value.filter((item) => typeof item === 'string');
+    return texts.map((text) => escapeText(text).replaceAll(',', '\\,')).join(',');
+  }
   const json = JSON.stringify(value);
   return json === '{}' ? '' : escapeText(json);
 }
@@ -110,6 +118,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\r': '\\r',
 };
 
+/** A text that ends no value and no line, and that a terminal shows in its order. */
 function escapeText(text: string): string {
-  return text.replace(/[\\|:\n\r]/g, (character) => ESCAPES[character]!);
+  return escapeUnprintable(
+    text.replace(/[\\|:\n\r]/g, (character) => ESCAPES[character]!),
+    '\t',
+  );
 }

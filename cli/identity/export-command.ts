@@ -37,7 +37,7 @@ export const exportCommand = defineCommand({
     const key = publicKeyOf(keyDirOf(parsed), agentId.value);
     if (key === null) return fail('NOT_FOUND', `there is no key for ${agentId.value}`);
     if (format === 'raw') {
-      await terminal.print(key);
+      await terminal.write(key);
       return ok(0);
     }
     const text = Buffer.from(key).toString(format);

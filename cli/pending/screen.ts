@@ -1,4 +1,4 @@
-import { clip, oneLine, pad } from '../views/text.js';
+import { clip, oneLine, pad, printable } from '../views/text.js';
 import type { PendingChange, WaitingAction } from './pending-source.js';
 
 /** What a person at the terminal sees. */
@@ -29,7 +29,7 @@ export function screenOf({ actions, chosen, decides, notes }: Shown, columns: nu
   const action = actions[chosen];
   const asked = action === undefined ? [] : ['', `  ${action.id}`, `  ${wordsOf(action)}`];
   const lines = [`${many} - ${who}`, KEYS, '', ...list, ...asked, '', ...notes];
-  return lines.map((line) => clip(line, columns)).join('\n');
+  return lines.map((line) => clip(printable(line), columns)).join('\n');
 }
 
 const rowOf = ({ action_type, namespace, requested_by, requested_at }: WaitingAction): string =>

@@ -28,7 +28,7 @@ export class WatchKeys {
   ) {}
 
   async begin(): Promise<void> {
-    await this.terminal.print(ENTER);
+    await this.terminal.write(ENTER);
     this.input.setRawMode(true);
     this.input.setEncoding('utf8').on('data', this.#take);
     this.#draw();
@@ -38,7 +38,7 @@ export class WatchKeys {
     this.input.off('data', this.#take);
     this.input.setRawMode(false);
     this.input.pause();
-    await this.terminal.print(LEAVE);
+    await this.terminal.write(LEAVE);
   }
 
   changed(change: PendingChange): void {
@@ -107,6 +107,6 @@ export class WatchKeys {
       decides: this.source.decides,
       notes: this.#notes,
     };
-    void this.terminal.print(CLEAR + screenOf(shown, this.terminal.columns, this.rows()));
+    void this.terminal.write(CLEAR + screenOf(shown, this.terminal.columns, this.rows()));
   }
 }

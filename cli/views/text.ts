@@ -1,9 +1,8 @@
-// Control characters except line feed and tab. A stored text must not steer the reader's terminal.
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+import { escapeUnprintable } from '../../protocol/unprintable.js';
 
-/** The text without control characters that a terminal would obey. */
+/** The text with escapes for all that a terminal would obey. A stored text must not steer the reader's terminal. */
 export function printable(text: string): string {
-  return text.replace(/\r\n/g, '\n').replace(CONTROL, '\ufffd');
+  return escapeUnprintable(text.replace(/\r\n/g, '\n'), '\n\t');
 }
 
 /** The text on one line. */

@@ -118,3 +118,52 @@ test('an answer that its bytes ended early says so in the first line', () => {
     /^count:3\|truncated:true\|next_offset:13\nmemories/,
   );
 });
+
+/** Everything that ends a line for some reader: those of Unicode, and those of Python's splitlines. */
+const LINE_ENDS = ['\n', '\r', '\v', '\f', '\u001c', '\u001d', '\u001e', '\u0085', '\u2028', '\u2029'];
+const BIDI = [...'\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069'];
+const SPLIT = /[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/u;
+
+test('no text of a row makes a line or a cell', () => {
+  for (const sign of [...LINE_ENDS, ...BIDI, '|', '\u001b', '\u0000']) {
+    const forged = `x${sign}m2|forged|mid${sign}`;
+    const hostile = { ...row, ...{ id: forged, title: forged, namespace: forged, source: forged } };
+    const rows = [
+      { ...hostile, tags: [forged], metadata: { agent_id: forged, [forged]: forged }, passage: forged },
+    ];
+    const standard = { id: forged, title: forged, content: forged };
+    for (const compact of [true, false]) {
+      const text = toon({ memories: rows, standard, count: 1 }, 'memories', compact, 'passage');
+      const code = `U+${sign.charCodeAt(0).toString(16)}`;
+      assert.equal(text.split(SPLIT).length, 6, code);
+      assert.ok(sign === '|' || sign === '\n' || !text.includes(sign), code);
+      const [head, line] = text.split('\n').slice(3) as [string, string];
+      assert.equal(line.split(/(?<!\\)\|/).length, head.split('|').length, code);
+    }
+  }
+});
+
+test('no text makes a member of the first line, or a name of its list', () => {
+  const below = ['top/x|mode:hybrid|truncated:true|count:99', 'a,b', 'c\u2028count:7'];
+  const text = toon(
+    { memories: [], count: 0, note: 'why|count:9\u0085', namespaces_below: below },
+    'memories',
+    true,
+  );
+  assert.equal(
+    text,
+    'count:0|note:why\\|count\\:9\\u0085|' +
+      'namespaces_below:top/x\\|mode\\:hybrid\\|truncated\\:true\\|count\\:99,a\\,b,c\\u2028count\\:7\n' +
+      COMPACT,
+  );
+});
+
+test('no tag makes two', () => {
+  const text = toon({ memories: [{ id: 'm1', tags: ['a,b', 'c'] }] }, 'memories', true);
+  assert.equal(text, `${COMPACT}m1||||||a\\,b,c|\n`);
+});
+
+test('a text that looks like an escape is not taken for one', () => {
+  const text = toon({ memories: [{ id: '\\u2028' }, { id: '\u2028' }] }, 'memories', true);
+  assert.equal(text, `${COMPACT}\\\\u2028|||||||\n\\u2028|||||||\n`);
+});

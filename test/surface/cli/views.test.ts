@@ -92,8 +92,14 @@ describe('views', () => {
   });
 
   it('show nothing that a terminal would obey', () => {
-    assert.equal(printable('a\u001b[31mb\u009bc\u0007d\r\ne\tf\n'), 'a�[31mb�c�d\ne\tf\n');
-    assert.equal(oneLine(' a\n\n b\u001b '), 'a b�');
+    assert.equal(printable('a\u001b[31mb\u009bc\u0007d\r\ne\tf\n'), 'a\\u001b[31mb\\u009bc\\u0007d\ne\tf\n');
+    assert.equal(oneLine(' a\n\n b\u001b '), 'a b\\u001b');
+  });
+
+  it('show what turns the direction of the text, or ends a line elsewhere, by its number', () => {
+    assert.equal(printable('pay\u202eecila\u2069 \u061c'), 'pay\\u202eecila\\u2069 \\u061c');
+    assert.equal(oneLine('a\u2028b\u2029c\u0085d\u000be'), 'a\\u2028b\\u2029c\\u0085d\\u000be');
+    assert.equal(printable('👩\u200d💻 שלום'), '👩\u200d💻 שלום', 'letters and joined signs stay');
   });
 
   it('measure wide characters as two columns and marks as none', () => {
