@@ -229,7 +229,8 @@ export const memoryArchivePurge = defineOperation({
   run: async (call, input) => {
     const { viewer, admin, agentId, claimed } = call.caller;
     // A tool call that names an agent removes what belongs to that agent.
-    const everybody = admin || (viewer.all && claimed !== 'explicit');
+    const isNamed = call.surface === 'mcp' && claimed === 'explicit';
+    const everybody = admin || (viewer.all && !isNamed);
     const days = input.older_than_days;
     const cut =
       days === undefined

@@ -23,9 +23,6 @@ export interface Remembered {
   readonly rest: Rest;
 }
 
-/** What the member `gate` can say; records of older releases have no such part in their id. */
-const REMEMBERED_GATES: readonly string[] = ['write', 'promote', 'delete', 'link'];
-
 const WORD = textOf(limits.REPLICATED_WORD_BYTES_MAX);
 
 export const rememberedKind = recordKind<Remembered>({
@@ -49,7 +46,8 @@ export const rememberedKind = recordKind<Remembered>({
   },
   idOf: (image) => rememberedId(image),
   namespaceOf: ({ namespace }) => namespace,
-  namespaceOfId: rememberedNamespace,
+  // Only this part can hold the sign between the parts.
+  namespaceOfId: (id) => id.split('|').slice(2).join('|'),
   owner: 'decided_by',
   losers: 'dropped',
   exported: true,
@@ -57,14 +55,8 @@ export const rememberedKind = recordKind<Remembered>({
   indexes: [{ name: 'remembered_lasts', members: ['lasts'] }],
 });
 
-/** The namespace in the id of a decision; only this part can hold the sign between the parts. */
-function rememberedNamespace(id: string): string {
-  const parts = id.split('|');
-  return parts.slice(REMEMBERED_GATES.includes(parts[1] ?? '') ? 3 : 2).join('|');
-}
-
 /** The members that identify a decision. */
 export type RememberedKey = Pick<Remembered, 'action_type' | 'agent_id' | 'gate' | 'namespace'>;
 
 export const rememberedId = ({ action_type, agent_id, gate, namespace }: RememberedKey): string =>
-  `${action_type}|${gate === '' ? '' : `${gate}|`}${agent_id}|${namespace}`;
+  `${action_type}${gate === '' ? '' : `:${gate}`}|${agent_id}|${namespace}`;

@@ -97,10 +97,14 @@ export class InlineStore implements Store {
       const nowMs = this.parts.clock.nowMs();
       try {
         const results = this.writer.run(waiting.map(({ command }) => ({ command, nowMs })));
-        waiting.forEach((each, index) => {
+        // A batch whose time was over answers its first commands; the others begin the next one.
+        const answered = waiting.slice(0, results.length);
+        waiting = waiting.slice(results.length);
+        answered.forEach((each, index) => {
           each.resolve(results[index]!);
         });
-        return;
+        tries = 0;
+        continue;
       } catch (error) {
         if (!(error instanceof DatabaseBusyError)) {
           for (const { reject } of waiting) reject(error);

@@ -206,9 +206,9 @@ const OUTSIDE: Readonly<Record<string, () => readonly (readonly [WireOperation, 
     [put(voteKind, 'unknown|ai:lead', vote('unknown', 'team/x')), 'out_of_scope'],
   ],
   remembered: () => [
-    [put(rememberedKind, 'store|write|ai:evil|finance', remembered('finance')), 'invalid'],
-    [put(rememberedKind, 'store|write|ai:evil|finance', remembered('team/x')), 'invalid'],
-    [drop(rememberedKind as never, 'store|write|ai:evil|finance'), 'invalid'],
+    [put(rememberedKind, 'store:write|ai:evil|finance', remembered('finance')), 'invalid'],
+    [put(rememberedKind, 'store:write|ai:evil|finance', remembered('team/x')), 'invalid'],
+    [drop(rememberedKind as never, 'store:write|ai:evil|finance'), 'invalid'],
   ],
   rule: () => [
     [put(ruleKind, 'no-force', aRule('no-force', { enabled: false })), 'out_of_scope'],
@@ -253,7 +253,7 @@ describe('records of a peer with a scope', () => {
       put(aliasKind, 'desk|the bank', alias('desk', 'team/x').image),
       put(pendingKind, `${peer.peerId}/own`, pending('team/x')),
       put(voteKind, 'action-team|ai:lead', vote('action-team', 'team/x')),
-      put(rememberedKind, 'store|write|ai:evil|team/x', remembered('team/x')),
+      put(rememberedKind, 'store:write|ai:evil|team/x', remembered('team/x')),
       put(receiptKind, 'desk', receipt('desk')),
       drop(aliasKind as never, 'desk|the bank'),
     ];

@@ -157,9 +157,13 @@ export class GraphModel {
     return [...this.links.values()].flatMap((link) => {
       const { source, target, relation, observedBy, events } = link;
       const known = events.filter(({ at }) => believedAt === null || at <= believedAt);
-      const [first, ended] = known;
+      const [first] = known;
       if (first === undefined || first.what !== 'linked' || !sees(source) || !sees(target)) return [];
-      const until = ended?.until ?? first.until;
+      // An end that was moved: what was believed before the last one is the end before it.
+      const ends = events.filter(({ what }) => what === 'ended').map(({ at, until }) => ({ at, until }));
+      const last = ends.at(-1);
+      const isKnown = last !== undefined && (believedAt === null || last.at <= believedAt);
+      const until = isKnown ? last.until : (ends.at(-2)?.until ?? first.until);
       const holds =
         validAt === null || ((first.from ?? first.at) <= validAt && (until === null || validAt < until));
       if (!holds) return [];

@@ -109,10 +109,10 @@ describe('a standard on two nodes', () => {
     const [one, two] = pair();
     const memory = storing({ title: 'rules', namespace: 'team' });
     await one.run(memory);
-    await one.run(set({ standardId: memory.memory.id, governance: { write: 'owner', zeta: [1] } }));
+    await one.run(set({ standardId: memory.memory.id, governance: { write: 'owner', inherit: false } }));
     await both(one, two);
     assert.deepEqual(await policies(two), [
-      { standard_id: memory.memory.id, governance: { write: 'owner', zeta: [1] } },
+      { standard_id: memory.memory.id, governance: { write: 'owner', inherit: false } },
     ]);
     await one.run(set({ governance: { write: 'approve' } }));
     two.nowMs += 1000;
@@ -120,7 +120,7 @@ describe('a standard on two nodes', () => {
     await both(one, two);
     assert.deepEqual(await policies(one), await policies(two));
     assert.deepEqual(await policies(one), [
-      { standard_id: memory.memory.id, governance: { write: 'owner', zeta: [1], delete: 'approve' } },
+      { standard_id: memory.memory.id, governance: { write: 'owner', inherit: false, delete: 'approve' } },
     ]);
   });
 

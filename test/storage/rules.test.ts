@@ -219,7 +219,7 @@ describe('rules about writes of memories', () => {
     reason: 'long memories of the team are reviewed',
   });
   const write = (namespace: string, tier: 'mid' | 'long') =>
-    storing({ id: `${namespace}-${tier}`, title: `${namespace} ${tier}`, namespace, tier });
+    storing({ id: `${namespace.replace('/', '-')}-${tier}`, title: `${namespace} ${tier}`, namespace, tier });
 
   it('refuse those that they are about, and record it', async () => {
     const one = node();

@@ -27,6 +27,8 @@ const POOL: readonly unknown[] = [
   ...[...TIERS, ...RELATIONS.slice(0, 3), ...MEMORY_KINDS.slice(0, 3), null, true, false, 0, 1, 2, 7, 0.5],
   ...[{}, { agent_id: 'ai:a' }, { agent_id: 'ai:b', attest_level: 'agent_attested', attested_by: 'p' }],
   ...[[], ['b', 'a'], ['a', 'c'], [{ uri: 'doc:1' }], [{ agent_id: 'ai:a', approved_at: '2026-01-01' }]],
+  ...[[{ gate: 'write', namespace: 'team' }], [{ kind: 'memory', id: 'a', version: 1, digest: 'ab' }]],
+  [{ id: 'a', namespace: 'n', title: 't', content: 'c', tier: 'mid', owner: null, scope: null }],
 ];
 
 /** Members that a later release might write. */

@@ -137,7 +137,7 @@ describe('invalidating', () => {
     const payload = { source_id: 'a', target_id: 'b', relation: 'related_to', valid_until: NOW };
     const event = { agentId: 'ai:a', type: 'memory_link.invalidated', payload };
     assert.deepEqual(taken(endOver(stands)), {
-      value: { change: 'invalidated', link },
+      value: { change: 'invalidated', link, previous: null },
       mutations: [
         {
           ...{ mutation: 'write', ...subject, word: 'link.invalidate', namespace: 'where it was made' },
@@ -163,12 +163,18 @@ describe('invalidating', () => {
     assert.deepEqual(refused(early).code, 'VALIDATION_FAILED');
   });
 
-  it('changes nothing the second time, and says what holds', () => {
+  it('changes nothing when it says the end that the link has, and moves the end otherwise', () => {
     const held: Link = { ...stands, valid_until: at(-5), retired_at: at(-5), believed_until: at(90) };
-    assert.deepEqual(taken(endOver(held, { validUntil: at(7) })), {
-      value: { change: 'unchanged', link: held },
-      mutations: [],
-    });
+    for (const validUntil of [at(-5), null])
+      assert.deepEqual(taken(endOver(held, { validUntil })), {
+        value: { change: 'unchanged', link: held, previous: at(-5) },
+        mutations: [],
+      });
+    const moved = taken(endOver(held, { validUntil: at(7) })).value;
+    assert.deepEqual(
+      [moved.change, moved.previous, moved.link.valid_until, moved.link.believed_until],
+      ['invalidated', at(-5), at(7), at(-5)],
+    );
   });
 
   it('is for the owner of the source, and finds no link with a hidden end', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { within } from '../../support/wait.js';
 import { type Finished, run } from './cli-process.js';
@@ -50,7 +51,8 @@ describe('what a store says', () => {
 
   it('of an expired memory can be listed until it is removed', async () => {
     const { id } = await json(['store', '-T', 'gone', '-c', 'x', '-n', 'past']);
-    await ok(['update', String(id), '--expires-at', '2020-01-01T00:00:00Z']);
+    await ok(['update', String(id), '--expires-at', new Date(Date.now() + 1500).toISOString()]);
+    await pause(1600);
     assert.deepEqual((await json(['list', '-n', 'past']))['memories'], []);
     assert.deepEqual(titles((await json(['list', '-n', 'past', '--include-expired']))['memories']), ['gone']);
   });

@@ -56,9 +56,11 @@ describe('messages on one machine', { timeout: 120_000 }, () => {
   it('are sent in no other name than that of the process', async () => {
     const body = { target_agent_id: 'ai:dave', title: 't', payload: 'p', agent_id: ALICE };
     const sent = await tool(EVE, 'memory_notify', body);
-    assert.equal((JSON.parse(sent.text) as Row)['from'], EVE);
     const read = await tool(EVE, 'memory_inbox_read', { all: true, agent_id: BOB });
-    assert.deepEqual(JSON.parse(read.text), { agent_id: EVE, marked: 0 });
+    for (const answer of [sent, read]) {
+      assert.equal(answer.ok, false, answer.text);
+      assert.match(answer.text, /speaks for ai:eve/);
+    }
     const { ok, text } = await tool(EVE, 'memory_inbox', { agent_id: BOB });
     assert.equal(ok, false);
     assert.match(text, /FORBIDDEN/);

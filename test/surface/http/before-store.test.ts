@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const ALICE = { 'x-agent-id': 'ai:alice' };
@@ -66,8 +67,9 @@ describe('potential_contradictions', () => {
 
   it('hold nothing that has expired', async () => {
     const brief = await store({ title: 'tide table', namespace: 'e' });
-    const gone = { expires_at: '2020-01-01T00:00:00Z' };
+    const gone = { expires_at: new Date(Date.now() + 300).toISOString() };
     assert.equal((await node.send('PUT', `${PATH}/${brief.body['id']}`, gone, ALICE)).status, 200);
+    await pause(400);
     assert.equal(await named({ title: 'table of tides', namespace: 'e' }), undefined);
   });
 
