@@ -110,7 +110,7 @@ async function run(
     if (!answer.ok) {
       if (json) return failed(answer.error);
       const failure = await withoutPart(operation, answer.error, input.value, terminal);
-      return failed(withWayOut(operation, inTypedNames(operation, failure)));
+      return failed(withWayOut(operation, inTypedNames(operation, failure), input.value));
     }
     if (!json && waitsForApproval(answer.value)) {
       await terminal.print(waitingLines(answer.value));
@@ -171,7 +171,11 @@ function waitingLines({ pending_id: id }: Record<string, unknown>): string {
 }
 
 /** A failure with what the user can type next, unless the message says it already. */
-function withWayOut(operation: CliOperation, failure: Failure): Failure {
+function withWayOut(
+  operation: CliOperation,
+  failure: Failure,
+  input: Readonly<Record<string, unknown>>,
+): Failure {
   const takes = (field: string) => fieldsOf(operation).includes(field);
   const next =
     failure.details?.['similarity'] !== undefined && takes('force')
@@ -180,7 +184,7 @@ function withWayOut(operation: CliOperation, failure: Failure): Failure {
         ? '--on-conflict version keeps both; --on-conflict merge replaces the text of the stored memory with this one'
         : failure.code === 'QUOTA_EXCEEDED'
           ? `"${PROGRAM} quota-status" shows the usage; the limits are settings`
-          : failure.code === 'ATTESTATION_FAILED' && takes('sign')
+          : failure.code === 'ATTESTATION_FAILED' && takes('sign') && input['sign'] !== true
             ? 'if the key file of the agent is here, add --sign'
             : null;
   return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };

@@ -204,6 +204,10 @@ describe('store --sign', () => {
   });
 });
 
+/** The command that makes the node accept the key file. */
+const BINDS =
+  /"agents bind-key --agent-id ai:writer --pubkey "\$\(mnemesh identity export-pub --agent-id ai:writer\)""/;
+
 describe('store --sign with a bound key', () => {
   const home = temporaryFolder('cli-sign-bound');
   const env = { SVC_REQUIRE_AGENT_ATTESTATION: '1' };
@@ -218,6 +222,9 @@ describe('store --sign with a bound key', () => {
     );
     const unbound = await mnemesh('store', '-T', 't', '-c', 'c', '--sign', '--agent-id', AGENT);
     assert.deepEqual([unbound.code, /no public key is bound/.test(unbound.err)], [1, true], unbound.err);
+    assert.match(unbound.err, /"agents register"/);
+    assert.match(unbound.err, BINDS);
+    assert.doesNotMatch(unbound.err, /add --sign/);
     const bound = await mnemesh('agents', 'bind-key', '--agent-id', AGENT, '--pubkey', public_key);
     assert.equal(bound.code, 0, bound.err);
 
@@ -229,12 +236,16 @@ describe('store --sign with a bound key', () => {
 
     const unsigned = await mnemesh('store', '-T', 'u', '-c', 'c', '--agent-id', AGENT);
     assert.deepEqual([unsigned.code, /sign the write/.test(unsigned.err)], [1, true], unsigned.err);
+    assert.match(unsigned.err, /add --sign/);
   });
 
   it('after a rotation is refused until the new key is bound', async () => {
     const sign = (title: string) => mnemesh('store', '-T', title, '-c', 'c', '--sign', '--agent-id', AGENT);
     const rotated = await mnemesh('identity', 'generate', '--agent-id', AGENT, '--force', '--json');
-    assert.match((await sign('v')).err, /does not verify/);
+    const refused = await sign('v');
+    assert.match(refused.err, /does not verify/);
+    assert.match(refused.err, BINDS);
+    assert.doesNotMatch(refused.err, /add --sign|agents register/);
     const { public_key } = json(rotated.out);
     await mnemesh('agents', 'bind-key', '--agent-id', AGENT, '--pubkey', public_key);
     assert.equal((await sign('v')).code, 0);
