@@ -74,7 +74,8 @@ describe('GET /recall', () => {
     assert.deepEqual(await found({}), ['likely', 'sure', 'vague']);
     assert.deepEqual(await found({ kinds: 'decision,claim' }), ['sure']);
     assert.deepEqual(await found({ kinds: 'all' }), ['likely', 'sure', 'vague']);
-    assert.deepEqual(await found({ kinds: 'rumour' }), []);
+    const unknown = await node.send('GET', '/api/v1/recall?context=ferry&kinds=rumour');
+    assert.deepEqual([unknown.status, unknown.json!['code']], [400, 'VALIDATION_FAILED']);
     assert.deepEqual(await found({ has_citations: 'true' }), ['likely']);
     assert.deepEqual(await found({ has_citations: 'false' }), ['likely', 'sure', 'vague']);
     assert.deepEqual(await found({ source_uri_prefix: 'doc:' }), ['likely']);

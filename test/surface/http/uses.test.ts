@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const ALICE = { 'x-agent-id': 'ai:alice' };
@@ -107,7 +108,8 @@ describe('the expiry of a stored memory', () => {
 
   it('can have passed: include_expired lists such a row until it is removed', async () => {
     const { id } = await send('POST', '/memories', { title: 'gone', content: 'x', namespace: 'old' });
-    await send('PUT', `/memories/${id}`, { expires_at: '2020-01-01T00:00:00Z' });
+    await send('PUT', `/memories/${id}`, { expires_at: new Date(Date.now() + 300).toISOString() });
+    await pause(400);
     const listed = async (query: string) => {
       const { memories } = await send('GET', `/memories?namespace=old${query}`);
       return (memories as { id: string }[]).map((row) => row.id);
