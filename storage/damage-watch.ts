@@ -13,12 +13,15 @@ export interface DamageReports {
   suspected(): void;
   /** Called when the engine found damage in the database file itself. */
   corrupt(message: string): void;
+  /** Called with the reason when writes begin to be refused until a restart, and with null when one is taken again. */
+  refusing(reason: string | null): void;
 }
 
 /** Marks rows that queries could not read for their repair, as the writer does for commands, and reports damage. */
 export class DamageWatch implements Store {
   private readonly notedAtMs = new Map<string, number>();
   private noting: Promise<unknown> = Promise.resolve();
+  private refuses = false;
 
   constructor(
     private readonly store: Store,
@@ -28,6 +31,7 @@ export class DamageWatch implements Store {
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
+    this.heedRefusal(result);
     if (result.ok) return result;
     if (result.error.code === 'DATA_DAMAGED') this.reports.suspected();
     else this.heedCorruption(result.error);
@@ -69,10 +73,22 @@ export class DamageWatch implements Store {
     );
   }
 
+  private heedRefusal(result: Result<unknown>): void {
+    const refused = !result.ok && needsRestart(result.error);
+    // Other failures do not say whether writes are taken.
+    if (refused === this.refuses || !(result.ok || refused)) return;
+    this.refuses = refused;
+    this.reports.refusing(result.ok ? null : result.error.message);
+  }
+
   private heedCorruption({ code, message, details }: Failure): void {
     if (code === 'DATABASE_ERROR' && details?.['corrupt'] === true) this.reports.corrupt(message);
   }
 }
+
+/** True for a file that has another schema by now, or another file under its name. */
+const needsRestart = ({ code, details }: Failure): boolean =>
+  code === 'MIGRATION_REFUSED' || (code === 'DATABASE_ERROR' && details?.['file_replaced'] === true);
 
 const keyOf = ({ kind, id }: Subject): string => `${kind}\n${id}`;
 

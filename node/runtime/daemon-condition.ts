@@ -37,7 +37,10 @@ export class DaemonCondition {
   read(): Condition {
     const threads = this.#storage?.children() ?? [];
     return {
-      ready: this.isUp && threads.some((child) => child.id === 'writer' && child.state === 'running'),
+      ready:
+        this.isUp &&
+        this.#damage.takesWrites &&
+        threads.some((child) => child.id === 'writer' && child.state === 'running'),
       degraded: [
         ...this.#damage.degraded(),
         ...this.children()

@@ -73,6 +73,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   const storage = new DaemonStorage(settings, identity.peerId, log, {
     suspected: () => mesh.suspected(),
     corrupt: (message) => damage.found(message),
+    refusing: (reason) => damage.refusing(reason),
   });
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);

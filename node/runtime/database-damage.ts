@@ -1,11 +1,12 @@
 import type { Log } from '../../protocol/seams.js';
 
 /**
- * Remembers that the engine found damage in the database file: the node is degraded until the file is repaired and the
+ * Remembers that writes are refused until a restart, and that the engine found damage in the database file: the node is degraded until the file is repaired and the
  * node restarted.
  */
 export class DatabaseDamage {
   private reason: string | null = null;
+  private refusal: string | null = null;
 
   constructor(private readonly log: Log) {}
 
@@ -18,8 +19,21 @@ export class DatabaseDamage {
     );
   }
 
-  /** The entry in capabilities. */
+  /** Writes are refused for this reason; null when they are taken again. */
+  refusing(reason: string | null): void {
+    this.refusal = reason;
+    if (reason !== null) this.log.error({ code: 'DATABASE_CHANGED', reason }, 'writes are refused');
+  }
+
+  /** False while writes are refused. */
+  get takesWrites(): boolean {
+    return this.refusal === null;
+  }
+
+  /** The entries in capabilities. */
   degraded(): readonly { readonly part: string; readonly reason: string }[] {
-    return this.reason === null ? [] : [{ part: 'database', reason: this.reason }];
+    return [this.reason, this.refusal]
+      .filter((reason) => reason !== null)
+      .map((reason) => ({ part: 'database', reason }));
   }
 }

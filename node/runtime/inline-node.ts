@@ -82,6 +82,7 @@ export async function openInlineNode(
   const store = new DamageWatch(inline, systemClock, {
     suspected: () => {},
     corrupt: (message) => damage.found(message),
+    refusing: (reason) => damage.refusing(reason),
   });
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
   const semantics = openSemantics(settings, store, log);
@@ -98,7 +99,7 @@ export async function openInlineNode(
     catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
     isMember: membersOnDisk(settings, identity.peerId, log),
     condition: () => ({
-      ready: true,
+      ready: damage.takesWrites,
       degraded: damage.degraded(),
       pendingEmbeddings: null,
       writer: 'process',

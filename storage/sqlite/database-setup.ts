@@ -1,6 +1,7 @@
 import { HLC_ZERO } from '../../protocol/hlc.js';
 import type { PeerId } from '../../protocol/meanings.js';
 import { CHAIN_GENESIS } from '../../protocol/replication/operation-log.js';
+import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import type { Crypto } from '../../protocol/seams.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
 import { instantFromMs } from '../../protocol/time.js';
@@ -43,6 +44,15 @@ export function schemaVersion(db: Connection): number {
     version: number | null;
   };
   return row.version ?? 0;
+}
+
+/** Throws when the database, which is open, has got another schema than that of this release. */
+export function requireOwnSchema(version: number): void {
+  if (version === SCHEMA_VERSION) return;
+  throw new DatabaseRefusedError(
+    `another release changed the database to schema version ${version} while it was open, this release knows ` +
+      `${SCHEMA_VERSION}: nothing was changed; restart this process with the release of the database`,
+  );
 }
 
 /** Starts the operation log of a new or migrated database; inside the caller's transaction. */

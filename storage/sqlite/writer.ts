@@ -17,6 +17,7 @@ import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath } from './audit-head.js';
 import { type Connection, isBusy, isCorruption, isDiskError, isFull } from './connection.js';
 import { DamagedRowError } from './damage.js';
+import { DatabaseRefusedError, requireOwnSchema } from './database-setup.js';
 import { Digests } from './digests.js';
 import { dataDamaged, diskFull, storageFailure } from './failures.js';
 import { FileIdentity } from './file-identity.js';
@@ -113,6 +114,7 @@ export class Writer {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),
       rollback: db.prepare('ROLLBACK'),
+      version: db.prepare<[], number | null>('SELECT max(version) FROM schema_version').pluck(),
       savepoint: db.prepare('SAVEPOINT command'),
       release: db.prepare('RELEASE command'),
       rollbackTo: db.prepare('ROLLBACK TO command'),
@@ -126,8 +128,9 @@ export class Writer {
    */
   run(batch: readonly TimedCommand[]): Result<OutcomeOf<Command>>[] {
     if (this.file !== null && !this.file.isCurrent()) {
-      const lost = 'the database file was removed or replaced while it was open; nothing was changed';
-      return batch.map(() => fail('DATABASE_ERROR', lost));
+      const lost =
+        'the database file was removed or replaced while it was open; nothing was changed. Restart this process to use the file that is there now';
+      return batch.map(() => fail('DATABASE_ERROR', lost, { file_replaced: true }));
     }
     if (!this.relief.hasRoom(batch[0]?.nowMs ?? 0)) return batch.map(() => diskFull());
     const results = this.transaction(batch, 'bare') ?? this.transaction(batch, 'isolated');
@@ -151,6 +154,8 @@ export class Writer {
       return batch.map(() => storageFailure(error, this.db.name));
     }
     try {
+      // A later release may have upgraded the file while it was open here.
+      requireOwnSchema(this.sql.version.get() ?? 0);
       this.log.begin();
       this.quotas.begin(this.log.commitSequence());
       this.digests.clear();
@@ -172,6 +177,7 @@ export class Writer {
     } catch (error) {
       this.abandon();
       if (isBusy(error)) throw new DatabaseBusyError('the database is locked by another process');
+      if (error instanceof DatabaseRefusedError) return batch.map(() => fail(error.refusal, error.message));
       if (!isDiskError(error) || (how === 'bare' && isCorruption(error))) return null;
       const relieved = isFull(error) && this.relief.full(batch[0]?.nowMs ?? 0);
       if (relieved && !again) return this.transaction(batch, how, true);

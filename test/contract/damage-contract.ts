@@ -139,6 +139,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       const clock = { nowMs: () => NOW_MS, monotonicMs: () => NOW_MS };
       const store = new DamageWatch(under.store, clock, {
         suspected: () => told.push('suspected'),
+        refusing: () => {},
         corrupt: (message) => told.push(message),
       });
       const query = showing(memory.id).find((each) => each.kind === kind)!;

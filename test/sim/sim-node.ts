@@ -210,6 +210,7 @@ export class SimNode {
     });
     const wrapped: Store = new DamageWatch(mutant?.store?.(store, this) ?? store, clock, {
       suspected: () => this.membership?.suspected?.(),
+      refusing: () => {},
       corrupt: (message) => this.parts.onBug(this, message),
     });
     const scheduler = new SimScheduler(world, this.name);
