@@ -42,7 +42,7 @@ export const exportCommand = defineCommand({
     withLocalNode(parsed, async (services, caller) => {
       const viewer = operatorView(caller);
       if (!viewer.ok) return failed(viewer.error);
-      const namespace = flagValue(parsed, 'namespace') ?? null;
+      const namespace = flagValue(parsed, 'namespace')?.normalize('NFC') ?? null;
       const problem = namespace === null ? null : subtreeProblem(namespace);
       if (problem !== null)
         return fail('VALIDATION_FAILED', `--namespace: ${problem}`, { fields: ['namespace'] });

@@ -67,6 +67,23 @@ export function namespaceProblem(namespace: string): string | null {
   return null;
 }
 
+/** Characters that leave no mark: zero-width ones, joiners, marks of direction, fillers, variation selectors. */
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const VISIBLE = /[^\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** True for a text in which nobody sees a character. */
+export const isBlank = (text: string): boolean => !VISIBLE.test(text);
+
+/**
+ * Says what is wrong with a namespace that a caller or a setting names, or null. Two names that look alike must not be
+ * two namespaces. Rows of earlier releases and of peers may have other names (`namespaceProblem`).
+ */
+export function namespaceNameProblem(namespace: string): string | null {
+  if (INVISIBLE.test(namespace)) return 'namespace must not hold invisible characters';
+  if (namespace !== namespace.normalize('NFC')) return 'namespace must be in the Unicode form NFC';
+  return namespaceProblem(namespace);
+}
+
 /** The end of a name that stands for a namespace and all namespaces below it. */
 export const SUBTREE = '/**';
 
@@ -77,7 +94,7 @@ export function subtreeRoot(name: string): string | null {
 
 /** Says what is wrong with the name of a namespace or a subtree, or null. */
 export function subtreeProblem(name: string): string | null {
-  return namespaceProblem(subtreeRoot(name) ?? name);
+  return namespaceNameProblem(subtreeRoot(name) ?? name);
 }
 
 /** The namespace itself and its ancestors, nearest first: `a/b/c`, `a/b`, `a`. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentIdProblem, namespaceProblem } from '../../protocol/ids.js';
+import { agentIdProblem, namespaceNameProblem } from '../../protocol/ids.js';
 
 /** What a peer may send and hold (reference-federation §1.3, PeerScope). */
 export interface PeerScope {
@@ -28,7 +28,7 @@ function globProblem(text: string): string | null {
   const segments = text.split('/');
   const misplaced = segments.slice(0, -1).includes('**');
   const mixed = segments.some((segment) => segment.includes('*') && segment !== '*' && segment !== '**');
-  return misplaced || mixed ? 'a star must be a whole segment, "**" the last' : namespaceProblem(text);
+  return misplaced || mixed ? 'a star must be a whole segment, "**" the last' : namespaceNameProblem(text);
 }
 
 /** What is wrong with the value of SVC_FED_PEER_ATTESTATION, or null; it never quotes the value. */

@@ -1,4 +1,4 @@
-import { namespaceProblem } from '../../protocol/ids.js';
+import { namespaceNameProblem } from '../../protocol/ids.js';
 import { RECALL_LIMIT_MAX } from '../../protocol/limits.js';
 import type { SettingRows } from './setting-row.js';
 
@@ -7,7 +7,7 @@ const BOOT = 'Validated now, read when the boot command comes.';
 const namespacesProblem = (list: string) =>
   list === ''
     ? null
-    : list.split(',').reduce<string | null>((problem, name) => problem ?? namespaceProblem(name), null);
+    : list.split(',').reduce<string | null>((problem, name) => problem ?? namespaceNameProblem(name), null);
 
 const spanProblem = (text: string) =>
   /^[1-9]\d{0,5}[hd]$/.test(text) ? null : 'must be a time span such as "24h" or "7d"';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isBlank } from '../../protocol/ids.js';
 import type { ArchivedMemory } from '../../protocol/lifecycle/archived-memory.js';
 import * as limits from '../../protocol/limits.js';
 import type { MemoryJson } from '../../protocol/memory/memory.js';
@@ -86,7 +87,7 @@ function archivedJson(row: ArchivedMemory, shown: MemoryJson): MemoryJson {
 const reason = z
   .string()
   .transform((value) => value.trim())
-  .refine((value) => value !== '', 'must not be blank')
+  .refine((value) => !isBlank(value), 'must not be blank')
   .refine((value) => value.isWellFormed(), 'must be valid Unicode text')
   .refine(
     (value) => value.length <= limits.ARCHIVE_REASON_LENGTH_MAX,

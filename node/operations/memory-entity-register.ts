@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ENTITY_TAG, foldedAlias } from '../../protocol/graph/entity.js';
 import type { RegisterEntity } from '../../protocol/graph/register-entity.js';
+import { isBlank } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
@@ -20,7 +21,7 @@ const input = z.object({
     .array(z.string())
     .max(limits.ENTITY_ALIASES_MAX)
     // Blank ones are skipped, as in the reference.
-    .transform((names) => names.filter((name) => name.trim() !== ''))
+    .transform((names) => names.filter((name) => !isBlank(name)))
     .pipe(z.array(alias))
     .default([])
     .describe('Other names of the entity; the canonical name is one by itself'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { taxonomyOf } from '../../protocol/graph/taxonomy.js';
-import { namespaceProblem } from '../../protocol/ids.js';
+import { namespaceNameProblem } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
 import { failed, ok } from '../../protocol/result.js';
 import { defineOperation } from '../pipeline/operation.js';
@@ -8,9 +8,10 @@ import { defineOperation } from '../pipeline/operation.js';
 /** A namespace at which a tree begins; one slash at the end is tolerated (reference-mcp-cli §1.2). */
 const root = z
   .string()
+  .normalize('NFC')
   .transform((value) => value.replace(/\/$/, ''))
   .superRefine((value, context) => {
-    const message = namespaceProblem(value);
+    const message = namespaceNameProblem(value);
     if (message !== null) context.addIssue({ code: 'custom', message });
   });
 

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import {
   agentIdProblem,
   hasControlCharacter,
+  isBlank,
   memoryIdProblem,
-  namespaceProblem,
+  namespaceNameProblem,
   subtreeProblem,
   subtreeRoot,
 } from '../../protocol/ids.js';
@@ -22,18 +23,28 @@ const utf8Length = (text: string) => Buffer.byteLength(text, 'utf8');
 /** Text without lone surrogates, which no UTF-8 store can hold. */
 const text = () => z.string().refine((value) => value.isWellFormed(), 'must be valid Unicode text');
 
+/**
+ * Text by which things are found. Names that look alike are one name, so it becomes NFC here; a signature of another
+ * form then does not fit.
+ */
+const name = () =>
+  z
+    .string()
+    .normalize('NFC')
+    .refine((value) => value.isWellFormed(), 'must be valid Unicode text');
+
 /** Turns a "problem or null" function into a schema. */
 const checked = (problem: (value: string) => string | null) =>
-  text().superRefine((value, context) => {
+  name().superRefine((value, context) => {
     const message = problem(value);
     if (message !== null) context.addIssue({ code: 'custom', message });
   });
 
 export const memoryId = checked(memoryIdProblem).describe('Memory id, or a prefix of exactly one memory id');
 export const agentId = checked(agentIdProblem).describe('Agent id');
-export const namespace = checked((name) =>
-  subtreeRoot(name) === null
-    ? namespaceProblem(name)
+export const namespace = checked((value) =>
+  subtreeRoot(value) === null
+    ? namespaceNameProblem(value)
     : 'namespace must name one namespace here: only recall, list, search, forget and export take /**',
 ).describe('Namespace: segments separated by /, at most 8 deep');
 export const namespaceOrSubtree = checked(subtreeProblem).describe(
@@ -43,8 +54,8 @@ export const tier = z.enum(TIERS).describe('Tier: short, mid or long');
 export const kind = z.enum(KINDS).describe('Memory kind');
 export const scope = z.enum(SCOPES).describe('Who may read; private keeps the memory to its owner');
 
-export const title = text()
-  .refine((value) => value.trim() !== '', 'must not be blank')
+export const title = name()
+  .refine((value) => !isBlank(value), 'must not be blank')
   .refine(
     (value) => characters(value) <= limits.TITLE_LENGTH_MAX,
     `must be at most ${limits.TITLE_LENGTH_MAX} characters`,
@@ -54,7 +65,7 @@ export const title = text()
   .describe('Title, unique in its namespace');
 
 export const content = text()
-  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine((value) => !isBlank(value), 'must not be blank')
   .refine(
     (value) => utf8Length(value) <= limits.CONTENT_BYTES_MAX,
     `must be at most ${limits.CONTENT_BYTES_MAX} bytes`,
@@ -62,9 +73,9 @@ export const content = text()
   .refine((value) => !hasControlCharacter(value, '\n\r\t'), 'must not hold control characters')
   .describe('Body of the memory');
 
-const tag = text()
+const tag = name()
   .transform((value) => value.trim())
-  .refine((value) => value !== '', 'must not be blank')
+  .refine((value) => !isBlank(value), 'must not be blank')
   .refine(
     (value) => utf8Length(value) <= limits.TAG_BYTES_MAX,
     `must be at most ${limits.TAG_BYTES_MAX} bytes`,
@@ -85,7 +96,7 @@ export const priority = z
 export const confidence = z.number().min(0).max(1).describe('Confidence, 0 to 1');
 
 export const source = text()
-  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine((value) => !isBlank(value), 'must not be blank')
   .refine(
     (value) => utf8Length(value) <= limits.SOURCE_BYTES_MAX,
     `must be at most ${limits.SOURCE_BYTES_MAX} bytes`,
@@ -112,8 +123,8 @@ export const sourceUri = uriOf(/^(uri|doc|file):/, 'must start with uri:, doc: o
   'Where the text comes from: uri:, doc: or file:',
 );
 
-export const entityId = text()
-  .refine((value) => value.trim() !== '', 'must not be blank')
+export const entityId = name()
+  .refine((value) => !isBlank(value), 'must not be blank')
   .refine(
     (value) => value.length <= limits.ID_LENGTH_MAX,
     `must be at most ${limits.ID_LENGTH_MAX} characters`,
@@ -132,7 +143,7 @@ export const sourceUriPrefix = text()
 export const includeArchived = z.boolean().describe('Also show memories that were atomised');
 
 export const sessionId = text()
-  .refine((value) => value.trim() !== '', 'must not be blank')
+  .refine((value) => !isBlank(value), 'must not be blank')
   .refine(
     (value) => value.length <= limits.SESSION_ID_LENGTH_MAX,
     `must be at most ${limits.SESSION_ID_LENGTH_MAX} characters`,
@@ -284,8 +295,10 @@ export const queryText = text().refine(
 /** A list, or one comma-separated text; duplicates are dropped, at most `max` words remain. */
 export const wordList = (max: number) =>
   z
-    .union([z.array(text()), text().transform((value) => value.split(','))])
-    .transform((values) => [...new Set(values.map((value) => value.trim()).filter((value) => value !== ''))])
+    .union([z.array(name()), name().transform((value) => value.split(','))])
+    .transform((values) => [
+      ...new Set(values.map((value) => value.trim()).filter((value) => !isBlank(value))),
+    ])
     .refine((values) => values.length <= max, `must hold at most ${max} words`)
     .refine(
       (values) => values.every((value) => utf8Length(value) <= limits.TAG_BYTES_MAX),
