@@ -80,9 +80,16 @@ export function verifyWrite(
   if (signature === null) {
     return fail('ATTESTATION_FAILED', 'signature must be 64 bytes in standard base64 with padding');
   }
-  if (publicKey === null) return fail('ATTESTATION_FAILED', 'no public key is bound to this agent');
+  const step = `"agents bind-key --agent-id ${fields.agentId}"`;
+  if (publicKey === null) {
+    const message = `no public key is bound to this agent: register it with "agents register", then bind its key with ${step}`;
+    return fail('ATTESTATION_FAILED', message);
+  }
   const envelope = signedBytes(fields, createdAt, crypto);
   return crypto.verify(publicKey, envelope, signature)
     ? ok({ signature, envelope, createdAt, signedMs })
-    : fail('ATTESTATION_FAILED', "the signature does not verify under the agent's bound key");
+    : fail(
+        'ATTESTATION_FAILED',
+        `the signature does not verify under the agent's bound key: sign with that key, or bind the new one with ${step}`,
+      );
 }

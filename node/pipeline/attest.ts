@@ -1,5 +1,5 @@
 import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
-import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Caller } from '../identity/caller.js';
 import { verifyWrite } from '../identity/sign-write.js';
 import type { Attestation, ReadServices } from './call.js';
@@ -109,10 +109,7 @@ async function attestPresented(
     nowMs,
     services.crypto,
   );
-  if (!verified.ok) {
-    // The key file is here, so only the node does not know its key.
-    return failed(input['sign'] === true ? withBinding(verified.error, caller, bound.value) : verified.error);
-  }
+  if (!verified.ok) return failed(verified.error);
   const { envelope, createdAt, signedMs } = verified.value;
   const publicKey = bound.value!;
   return ok({
@@ -126,14 +123,6 @@ async function attestPresented(
       expiresAtMs: signedMs + SIGNED_WRITE_FRESHNESS_MS,
     },
   });
-}
-
-/** A failure with the step that makes the node accept the key file of the caller. */
-function withBinding(failure: Failure, { agentId }: Caller, bound: string | null): Failure {
-  const first = bound === null ? `register ${agentId} with "agents register" unless it is, then ` : '';
-  const publicKey = `"$(mnemesh identity export-pub --agent-id ${agentId})"`;
-  const step = `${first}bind the key of its file with "agents bind-key --agent-id ${agentId} --pubkey ${publicKey}"`;
-  return { ...failure, message: `${failure.message}: ${step}` };
 }
 
 /** The key that is bound to the caller, standard base64; null when the caller is not registered or has no key. */
