@@ -1,6 +1,6 @@
-import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, constants, openSync, readdirSync, rmSync } from 'node:fs';
 import { createConnection, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Crypto } from '../protocol/seams.js';
 import { LineSplitter } from './line-splitter.js';
 
@@ -55,7 +55,7 @@ export class SocketNames {
 /** True for the socket of a killed process; false also where there is none. */
 export function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = createConnection(path);
+    const socket = connectTo(path);
     socket.on('connect', () => {
       socket.destroy();
       resolve(false);
@@ -64,18 +64,43 @@ export function isDead(path: string): Promise<boolean> {
   });
 }
 
+/** A name of a socket that the system takes, as long as it is open. */
+interface ShortName {
+  readonly path: string;
+  close(): void;
+}
+
+/**
+ * A long path gets a short name through the open folder, which only this process can use, so that no other user can
+ * put a socket in its place. Throws where the system has no such names.
+ */
+function shortName(path: string): ShortName {
+  if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX) return { path, close: () => {} };
+  const folder = openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
+  return { path: `/proc/self/fd/${folder}/${basename(path)}`, close: () => closeSync(folder) };
+}
+
+/** Connects to a socket, however long its path is. */
+export function connectTo(path: string): Socket {
+  const name = shortName(path);
+  // The address is used before `createConnection` returns.
+  const socket = createConnection(name.path);
+  name.close();
+  return socket;
+}
+
 /** Listens where no other user may ask, from the first moment on. Rejects when the path cannot be bound. */
 export async function listenPrivately(server: Server, path: string): Promise<void> {
-  if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX) {
-    throw new Error(`the home folder's path is too long for a socket: ${path}`);
-  }
   rmSync(path, { force: true });
+  const name = shortName(path);
+  // Closing the server removes its socket by that name.
+  server.once('close', () => name.close());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     // The mode of a socket follows from the umask alone; `listen` binds before it returns.
     const usual = process.umask(0o077);
     try {
-      server.listen(path, resolve);
+      server.listen(name.path, resolve);
     } finally {
       process.umask(usual);
     }

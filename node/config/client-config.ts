@@ -1,6 +1,7 @@
-import { homedir, platform } from 'node:os';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import type { Table } from './config-table.js';
+import { userFolder } from './paths.js';
 import { findValue } from './setting-value.js';
 import { SETTINGS } from './settings.js';
 
@@ -18,7 +19,7 @@ const CLIENT_FILES: Readonly<Record<string, string>> = {
 
 export const CLIENTS = Object.keys(CLIENT_FILES);
 
-export const clientConfigPath = (client: string): string => join(homedir(), CLIENT_FILES[client]!);
+export const clientConfigPath = (client: string): string => join(userFolder(), CLIENT_FILES[client]!);
 
 /** What cleaning a client's configuration does. */
 export interface CleanedClient {

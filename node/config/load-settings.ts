@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { agentIdProblem } from '../../protocol/ids.js';
 import { StartRefusedError } from '../../protocol/start-refused.js';
@@ -7,6 +6,7 @@ import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
 import { vendorOf } from './embed-vendors.js';
 import { meshProblems } from './mesh-problems.js';
+import { absolutePath, realPath } from './paths.js';
 import { PLACE_ROWS } from './rows-places.js';
 import { Secret } from './secret.js';
 import type { Environment, Origin } from './setting-origin.js';
@@ -67,8 +67,9 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   const env = sources.env ?? process.env;
   const problems: ConfigProblem[] = [];
   const { env: homeVariable, default: usualHome } = PLACE_ROWS.home;
-  const home = resolve(expandHome(flags.home ?? given(env[homeVariable]) ?? usualHome));
-  const explicit = sources.configPath ?? given(env['SVC_CONFIG']);
+  const home = realPath(absolutePath(flags.home ?? given(env[homeVariable]) ?? usualHome));
+  const named = sources.configPath ?? given(env['SVC_CONFIG']);
+  const explicit = named === undefined ? undefined : absolutePath(named);
   const file = readConfigFile(home, explicit, env['SVC_NO_CONFIG'] === '1');
   problems.push(...file.problems);
   const settings: Record<string, unknown> = { ...defaultsIn(home) };
@@ -130,10 +131,6 @@ export function configPathOf(flags: SettingFlags, sources: ConfigSources): strin
   return inspectConfiguration(flags, sources).file.path;
 }
 
-function expandHome(path: string): string {
-  return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
-}
-
 /** Applies the rules that concern several settings and makes paths absolute. */
 function complete(
   settings: Settings,
@@ -170,12 +167,17 @@ function complete(
   };
 }
 
+/** The paths by which processes know that they have the same node: one place has one spelling. */
+const IDENTITY: ReadonlySet<string> = new Set(['home', 'dbPath', 'keyDir']);
+
 /** The settings that are paths, made absolute. */
 function pathsOf(settings: Settings): Partial<Settings> {
   return Object.fromEntries(
     SETTINGS.filter((row) => row.type === 'path').map((row) => {
       const path = settings[row.key] as string | null;
-      return [row.key, path === null || path === row.asIs ? path : resolve(expandHome(path))];
+      if (path === null || path === row.asIs) return [row.key, path];
+      const absolute = absolutePath(path);
+      return [row.key, IDENTITY.has(row.key) ? realPath(absolute) : absolute];
     }),
   );
 }

@@ -1,8 +1,8 @@
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { ConfigFile } from './config-file.js';
 import type { ConfigProblem, ConfigProblemCode } from './config-problem.js';
 import { isTable, type Table, valueAt } from './config-table.js';
+import { absolutePath } from './paths.js';
 import { Secret } from './secret.js';
 import { readSecretFile } from './secret-file.js';
 import type { Environment, Found } from './setting-origin.js';
@@ -73,7 +73,7 @@ function fromFile(section: string, path: string, report: (problem: ConfigProblem
 
 /** A relative path starts at the folder of the configuration file, not at the working directory. */
 function resolved(path: string, configPath: string): string {
-  if (path.startsWith('~/')) return join(homedir(), path.slice(2));
+  if (path.startsWith('~/')) return absolutePath(path);
   return isAbsolute(path) ? path : join(dirname(configPath), path);
 }
 

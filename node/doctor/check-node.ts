@@ -11,11 +11,11 @@ const CONNECT_MS = 1000;
 /** Address of a node that listens on all addresses. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Who commits what MCP servers and commands write. */
-async function localWrites(settings: Settings, scheduler: Scheduler): Promise<string> {
+/** True where a daemon commits what MCP servers and commands write. */
+async function reachesDaemon(settings: Settings, scheduler: Scheduler): Promise<boolean> {
   const daemon = await findDaemon(settings, systemCrypto, scheduler);
   daemon?.close();
-  return daemon === null ? 'each process by itself' : 'the daemon';
+  return daemon !== null;
 }
 
 /** Checks which program has the port, and what a running node reports about itself. */
@@ -26,7 +26,15 @@ export async function checkCapabilities(
   scheduler: Scheduler,
 ): Promise<Section> {
   const section = new SectionBuilder('Capabilities').fact('tools', tools).fact('families', FAMILIES.length);
-  section.fact('local_writes', await localWrites(settings, scheduler));
+  const reached = await reachesDaemon(settings, scheduler);
+  section.fact('local_writes', reached ? 'the daemon' : 'each process by itself');
+  if (daemonLives && !reached) {
+    section.warn(
+      'DAEMON_UNREACHABLE',
+      'a daemon owns the database, and processes with these settings cannot reach it: they write by themselves, and wait for no quorum',
+      'give them the home, the keys and the release of the daemon',
+    );
+  }
   const host = EVERYWHERE[settings.host] ?? settings.host;
   const { port } = settings;
   if (port === 0 || !(await somebodyListens(host, port, scheduler))) {

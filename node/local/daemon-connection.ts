@@ -1,4 +1,4 @@
-import { createConnection, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import {
   LOCAL_ANSWER_BYTES_MAX,
   LOCAL_GREETING_TIMEOUT_MS,
@@ -8,7 +8,7 @@ import type { Crypto, Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import type { Answer } from '../pipeline/pipeline.js';
-import { SocketLines, SocketNames } from '../private-socket.js';
+import { connectTo, SocketLines, SocketNames } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {
   callerSettingsOf,
@@ -38,7 +38,7 @@ export class DaemonConnection {
 
   /** Null when no daemon answers at the path, or when it refuses this process. */
   static open(path: string, greeting: Greeting, scheduler: Scheduler): Promise<DaemonConnection | null> {
-    const socket = createConnection(path);
+    const socket = connectTo(path);
     const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
     return new Promise((resolve) => {
       let connection: DaemonConnection | null = null;

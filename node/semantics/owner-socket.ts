@@ -1,4 +1,4 @@
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { z } from 'zod';
 import {
   OWNER_SOCKET_CONNECTIONS_MAX,
@@ -12,7 +12,7 @@ import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { LineSplitter } from '../line-splitter.js';
-import { linesOf, listenPrivately, type SocketNames } from '../private-socket.js';
+import { connectTo, linesOf, listenPrivately, type SocketNames } from '../private-socket.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
 /**
@@ -167,7 +167,7 @@ export class RemoteSemantics implements SemanticIndex {
 
   private ask(path: string, request: string): Promise<string | null> {
     return new Promise((resolve) => {
-      const socket = createConnection(path);
+      const socket = connectTo(path);
       const lines = new LineSplitter(OWNER_SOCKET_LINE_BYTES_MAX);
       const finish = (line: string | null) => {
         timer.cancel();

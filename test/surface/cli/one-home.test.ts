@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { describe, it } from 'node:test';
+import { absolutePath } from '../../../node/config/paths.js';
+import {
+  cleanEnvironment,
+  freePort,
+  MAIN,
+  startDaemonProcess,
+  temporaryFolder,
+} from '../../support/daemon-process.js';
+
+/** Runs a command as a user would. */
+function run(words: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {
+  const done = spawnSync(process.execPath, [MAIN, ...words], { env, cwd, encoding: 'utf8' });
+  return { code: done.status, out: done.stdout, errors: done.stderr };
+}
+
+/** What doctor says about who commits the writes of a process, and whether it warns. */
+function writer(home: string, cwd: string, extra: Record<string, string> = {}): string {
+  const { out, errors } = run(['doctor', '--json'], cleanEnvironment(home, extra), cwd);
+  const said = /"local_writes","([^"]*)"/.exec(out)?.[1] ?? errors;
+  return out.includes('DAEMON_UNREACHABLE') ? `${said}, though a daemon runs` : said;
+}
+
+describe('a home', () => {
+  it('is one node however its path is spelled', async (t) => {
+    const top = temporaryFolder('one-home');
+    const home = join(top, 'home');
+    mkdirSync(home);
+    const link = join(top, 'link');
+    symlinkSync(home, link);
+    const serve = await startDaemonProcess(link, await freePort());
+    t.after(() => serve.end('SIGKILL'));
+    const spelled = [home, `${home}/`, link, `${home}/../link`, relative(top, home)];
+    for (const each of spelled) assert.equal(writer(each, top), 'the daemon', each);
+    const other = { SVC_DB: join(home, 'mnemesh.db') };
+    assert.equal(writer(join(top, 'other'), top, other), 'each process by itself, though a daemon runs');
+  });
+
+  it('may have a path that is longer than the name of a socket', async (t) => {
+    const top = temporaryFolder('long-home');
+    const home = join(top, 'a'.repeat(120), 'home');
+    mkdirSync(home, { recursive: true });
+    const serve = await startDaemonProcess(home, await freePort());
+    t.after(() => serve.end('SIGKILL'));
+    assert.equal(writer(home, top), 'the daemon', serve.errors());
+    await serve.end('SIGTERM');
+    const left = readdirSync(home).filter((name) => name.endsWith('.sock'));
+    assert.deepEqual(left, []);
+    assert.equal(writer(home, top), 'each process by itself');
+  });
+});
+
+describe('the folder of the user', () => {
+  it('is that of the account where HOME is empty', () => {
+    const usual = process.env['HOME'];
+    process.env['HOME'] = '';
+    try {
+      assert.equal(absolutePath('~/.mnemesh'), join(userInfo().homedir, '.mnemesh'));
+    } finally {
+      if (usual === undefined) delete process.env['HOME'];
+      else process.env['HOME'] = usual;
+    }
+  });
+
+  it('is meant by ~ in the name of the configuration file and of the database', () => {
+    const home = temporaryFolder('tilde');
+    writeFileSync(join(home, 'c.toml'), '[storage]\ndefault_namespace = "from/file"\n', { mode: 0o600 });
+    const env = {
+      ...cleanEnvironment(join(home, 'node')),
+      HOME: home,
+      SVC_CONFIG: '~/c.toml',
+      SVC_DB: '~/own.db',
+    };
+    const stored = run(['store', '-T', 'a', '-c', 'b', '--json'], env, dirname(home));
+    assert.equal(stored.code, 0, stored.errors);
+    assert.match(stored.out, /from\/file/);
+    assert.equal(existsSync(join(home, 'own.db')), true);
+    const flagged = run(
+      ['config', 'show', '--config', '~/c.toml'],
+      { ...env, SVC_CONFIG: '' },
+      dirname(home),
+    );
+    assert.match(flagged.out, /from\/file/, flagged.errors);
+  });
+});
