@@ -24,12 +24,7 @@ export const memoryArchiveList = defineOperation({
   core: false,
   input: z.object({
     namespace: fields.namespace.optional(),
-    limit: z
-      .int()
-      .min(1)
-      .default(limits.ARCHIVE_LIST_LIMIT)
-      .transform((value) => Math.min(value, limits.ARCHIVE_LIST_LIMIT_MAX))
-      .describe('At most this many rows, 1 to 1000'),
+    limit: fields.listLimit(limits.ARCHIVE_LIST_LIMIT, limits.ARCHIVE_LIST_LIMIT_MAX),
     offset: z.int().min(0).max(limits.OFFSET_MAX).default(0).describe('Rows to skip'),
   }),
   output: z.object({

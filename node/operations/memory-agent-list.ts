@@ -14,12 +14,7 @@ export const memoryAgentList = defineOperation({
   core: false,
   input: z.object({
     after: fields.agentId.describe('Only agents after this id: the last one of the previous page').optional(),
-    limit: z
-      .int()
-      .min(1)
-      .max(AGENT_LIST_LIMIT_MAX)
-      .default(AGENT_LIST_LIMIT_MAX)
-      .describe('At most this many'),
+    limit: fields.listLimit(AGENT_LIST_LIMIT_MAX, AGENT_LIST_LIMIT_MAX, 'agents'),
   }),
   output: z.object({
     agents: z.array(agentOutput),

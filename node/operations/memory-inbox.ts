@@ -32,12 +32,7 @@ export const memoryInbox = defineOperation({
       .describe('Agent whose inbox it is; only admins name another than the caller')
       .optional(),
     unread_only: z.boolean().default(false).describe('Only messages that are not marked as read'),
-    limit: z
-      .int()
-      .min(1)
-      .default(INBOX_LIMIT_DEFAULT)
-      .transform((value) => Math.min(value, INBOX_LIMIT_MAX))
-      .describe(`At most this many; ${INBOX_LIMIT_MAX} where more are asked for`),
+    limit: fields.listLimit(INBOX_LIMIT_DEFAULT, INBOX_LIMIT_MAX, 'messages'),
   }),
   output: z.object({
     agent_id: z.string(),

@@ -40,7 +40,7 @@ export const memoryPendingList = defineOperation({
   input: z.object({
     status: z.enum(PENDING_STATES).describe('Only actions in this state').optional(),
     namespace: fields.namespace.describe('Only actions in this namespace').optional(),
-    limit: z.int().min(1).max(PENDING_LIST_MAX).default(PENDING_LIST_DEFAULT),
+    limit: fields.listLimit(PENDING_LIST_DEFAULT, PENDING_LIST_MAX, 'actions'),
   }),
   output: z.object({
     pending: z.array(pending),

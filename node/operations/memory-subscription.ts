@@ -248,7 +248,7 @@ export const memorySubscriptionReplay = defineOperation({
   input: z.object({
     subscription_id: subscriptionId,
     since: fields.instant.describe('From this instant on, RFC 3339'),
-    limit: z.int().min(1).max(limits.SUBSCRIPTION_PAGE_MAX).default(limits.SUBSCRIPTION_PAGE_MAX),
+    limit: fields.listLimit(limits.SUBSCRIPTION_PAGE_MAX, limits.SUBSCRIPTION_PAGE_MAX, 'events'),
     resend: z.boolean().default(false).describe('Send failed events again, and end a quarantine'),
   }),
   output: z.object({
@@ -329,7 +329,7 @@ export const memorySubscriptionDlqList = defineOperation({
   core: false,
   input: z.object({
     subscription_id: subscriptionId.optional(),
-    limit: z.int().min(1).max(limits.SUBSCRIPTION_PAGE_MAX).default(limits.SUBSCRIPTION_PAGE),
+    limit: fields.listLimit(limits.SUBSCRIPTION_PAGE, limits.SUBSCRIPTION_PAGE_MAX, 'letters'),
   }),
   output: z.object({
     count: z.int(),

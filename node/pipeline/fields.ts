@@ -305,6 +305,15 @@ export const wordList = (max: number) =>
       `each word must be at most ${limits.TAG_BYTES_MAX} bytes`,
     );
 
+/** The limit of a list: more than its maximum is cut to it, as its description says. */
+export const listLimit = (usual: number, max: number, what = 'rows') =>
+  z
+    .int()
+    .min(1)
+    .default(usual)
+    .transform((value) => Math.min(value, max))
+    .describe(`At most this many ${what}; ${max} where more are asked for`);
+
 /** Tags to filter by. */
 export const tagFilter = wordList(limits.TAGS_MAX).describe('Only memories with any of these tags');
 
