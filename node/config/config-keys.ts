@@ -68,7 +68,7 @@ export function keyProblems(values: Table, path: string): ConfigProblem[] {
     problems.push({
       code: 'CONFIG_LEGACY_FIELDS',
       level: 'warning',
-      message: `${path} holds legacy fields, which still count and will be removed: ${legacy.join(', ')}`,
+      message: `${path} holds legacy fields, which will be removed: ${legacy.join(', ')}`,
       fix: 'run "mnemesh config migrate"',
     });
   }

@@ -91,9 +91,15 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   else if (given(env[homeVariable]) !== undefined) {
     origins.set('home', { source: 'environment', name: homeVariable });
   }
+  // An address of an embedder from before the sections named a service of the local-native shape.
+  if (origins.get('embedBaseUrl')?.source === 'legacy' && origins.get('embedBackend')?.source === 'default') {
+    settings['embedBackend'] = 'local-native';
+    origins.set('embedBackend', { source: 'legacy', name: 'embed_url' });
+  }
   vendorKey(settings, env, origins);
   settings['hooksPath'] = join(dirname(resolve(file.path)), 'hooks.toml');
   settings['hookEnvironment'] = hookEnvironment(env);
+  problems.push(...notReadYet(origins));
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
   const searchPath = env['PATH'] ?? '';
@@ -180,6 +186,21 @@ function pathsOf(settings: Settings): Partial<Settings> {
       return [row.key, IDENTITY.has(row.key) ? realPath(absolute) : absolute];
     }),
   );
+}
+
+/** A warning for each setting that was given and that nothing reads yet. */
+function notReadYet(origins: ReadonlyMap<keyof Settings, Origin>): ConfigProblem[] {
+  return SETTINGS.flatMap((row) => {
+    const origin = origins.get(row.key);
+    if (row.later !== true || origin === undefined || origin.source === 'default') return [];
+    const name = origin.name ?? row.key;
+    return {
+      code: 'CONFIG_KEY_NOT_READ' as const,
+      level: 'warning' as const,
+      message: `${name} is valid and has no effect in this release`,
+      fix: 'leave it for a later release, or remove it',
+    };
+  });
 }
 
 /** A wildcard would make every caller an admin, so identities are listed one by one (interface §5.4). */

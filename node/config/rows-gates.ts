@@ -94,6 +94,7 @@ export const GATE_ROWS = {
     type: 'boolean',
     default: false,
     env: 'SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS',
+    later: true,
     doc: 'Permit a passphrase file that others may read. Validated now, read when passphrases come.',
   },
 } as const satisfies SettingRows;

@@ -76,6 +76,7 @@ export const MODEL_ROWS = {
     oneOf: LLM_BACKENDS,
     env: 'SVC_LLM_BACKEND',
     config: 'llm.backend',
+    later: true,
     doc: `Chat model: local-native, compatible or none. ${LATER}`,
   },
   llmBaseUrl: {
@@ -85,6 +86,7 @@ export const MODEL_ROWS = {
     env: 'SVC_LLM_BASE_URL',
     config: 'llm.base_url',
     legacy: 'ollama_url',
+    later: true,
     doc: `Endpoint of the chat model. ${LATER}`,
   },
   llmModel: {
@@ -93,6 +95,7 @@ export const MODEL_ROWS = {
     env: 'SVC_LLM_MODEL',
     config: 'llm.model',
     legacy: 'llm_model',
+    later: true,
     doc: `Name of the chat model, passed through as it is. ${LATER}`,
   },
   llmApiKey: {
@@ -100,6 +103,7 @@ export const MODEL_ROWS = {
     default: null,
     env: 'SVC_LLM_API_KEY',
     secretSection: 'llm',
+    later: true,
     doc: `Key of the chat model. ${LATER}`,
   },
   autoTagBackend: {
@@ -108,6 +112,7 @@ export const MODEL_ROWS = {
     defaultDoc: 'as [llm]',
     oneOf: LLM_BACKENDS,
     config: 'llm.auto_tag.backend',
+    later: true,
     doc: `Model for tags, query expansion and contradictions. ${LATER}`,
   },
   autoTagBaseUrl: {
@@ -116,6 +121,7 @@ export const MODEL_ROWS = {
     defaultDoc: 'as [llm]',
     check: urlProblem,
     config: 'llm.auto_tag.base_url',
+    later: true,
     doc: `Endpoint of that model. ${LATER}`,
   },
   autoTagModel: {
@@ -124,6 +130,7 @@ export const MODEL_ROWS = {
     defaultDoc: 'as [llm]',
     config: 'llm.auto_tag.model',
     legacy: 'auto_tag_model',
+    later: true,
     doc: `Name of that model. ${LATER}`,
   },
   autoTagApiKey: {
@@ -131,6 +138,7 @@ export const MODEL_ROWS = {
     default: null,
     defaultDoc: 'as [llm]',
     secretSection: 'llm.auto_tag',
+    later: true,
     doc: `Key of that model. ${LATER}`,
   },
   rerankerEnabled: {
@@ -138,12 +146,14 @@ export const MODEL_ROWS = {
     default: false,
     config: 'reranker.enabled',
     legacy: 'cross_encoder',
+    later: true,
     doc: `Rerank what recall found with a cross encoder. ${LATER}`,
   },
   rerankerModel: {
     type: 'text',
     default: null,
     config: 'reranker.model',
+    later: true,
     doc: `Model of the reranker. ${LATER}`,
   },
 } as const satisfies SettingRows;

@@ -19,12 +19,14 @@ export const SESSION_ROWS = {
     default: true,
     env: 'SVC_BOOT_ENABLED',
     config: 'boot.enabled',
+    later: true,
     doc: `Whether the boot command prints anything; off means empty output and exit 0. ${BOOT}`,
   },
   bootRedactTitles: {
     type: 'boolean',
     default: false,
     config: 'boot.redact_titles',
+    later: true,
     doc: `The boot command prints <redacted> for titles. ${BOOT}`,
   },
   recallScopeNamespaces: {

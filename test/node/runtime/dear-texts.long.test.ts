@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Dice } from '../../sim/dice.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 
 const BULK_BYTES = 2_000_000;
@@ -11,11 +12,12 @@ const SLOWER_MAX = 10;
 const LONGEST_MS: Readonly<Record<string, number>> = { 'Chinese letters': 2500, 'random words': 1000 };
 const TRIES = 3;
 
+const dice = new Dice(1, 'dear texts');
+
 /** Letters of an alphabet without words, of which no two texts are alike. */
 const texts = {
-  'Chinese letters': () =>
-    drawn(TEXT_CHARACTERS, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 20_000))),
-  'random words': () => drawn(TEXT_CHARACTERS / 3, () => `${Math.random().toString(36).slice(2, 8)} `),
+  'Chinese letters': () => drawn(TEXT_CHARACTERS, () => String.fromCodePoint(0x4e00 + dice.below(20_000))),
+  'random words': () => drawn(TEXT_CHARACTERS / 3, () => `${dice.unit().toString(36).slice(2, 8)} `),
 } as const;
 
 const drawn = (length: number, one: () => string) => Array.from({ length }, one).join('');
