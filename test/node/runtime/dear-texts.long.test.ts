@@ -63,7 +63,9 @@ describe('bulks of texts that take long to index', { timeout: 300_000 }, () => {
           const quiet = (await took(`quiet ${at}`))[STORES >> 1]!;
           let going = true;
           const bulky = (async () => {
-            while (going) await bulk();
+            while (going) {
+              await bulk();
+            }
           })();
           const beside = await took(`beside ${at}`);
           going = false;

@@ -84,7 +84,8 @@ for (const word of WORDS) {
       const command = commandOf(word, open, closed);
       const { code, details } = node.refused(command);
       assert.equal(code, 'APPROVAL_REQUIRED');
-      const { reads, asked, ...told } = details!;
+      const { reads, asked, becomes, ...told } = details!;
+      assert.deepEqual(becomes, []);
       assert.deepEqual(asked, [{ gate: 'link', namespace: 'closed' }]);
       assert.deepEqual(told, {
         ...{ action: word, namespace: 'closed', memory_id: open },

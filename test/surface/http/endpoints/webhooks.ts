@@ -100,6 +100,14 @@ export const webhooks: readonly EndpointRow[] = [
     status: 200,
   },
   {
+    section: '4.12',
+    what: 'no dead letters at all',
+    method: 'POST',
+    path: '/memory_subscription_dlq_list',
+    body: { limit: 0 },
+    ...INVALID,
+  },
+  {
     section: '4.11',
     what: 'of another agent',
     method: 'DELETE',
