@@ -13,7 +13,7 @@ import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
 import { hooksOfRepeated, repeatedFailure } from './repeated-call.js';
-import { RecordingStore, withQuorum } from './replicate.js';
+import { onlyHere, RecordingStore, withQuorum } from './replicate.js';
 import type { HookRun } from './run-hooks.js';
 import { signAsAgent } from './sign-as-agent.js';
 
@@ -112,7 +112,7 @@ async function runAttested(
   const random = request.key === undefined ? services.random : keyedRandom(request.key, services);
   const { store: direct, tokens } =
     request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs);
-  const recording = replication === undefined ? null : new RecordingStore(new HomeStore(direct, replication));
+  const recording = recordingOf(operation, services, direct);
   const now = instantFromMs(nowMs);
   const mayBeStored = operation.storesKeyed === true && operation.repeatable?.(attested.input) === true;
   const looking = { hooks: services.hooks, crypto: services.crypto, random, store: direct };
@@ -172,8 +172,21 @@ async function runAttested(
     };
     afterRun(around, hookRun, later, { answer, input, seen });
   }
-  if (recording === null || replication === undefined || operation.quorum === 'none') return ok(answer);
+  if (recording === null || operation.quorum === 'none') return ok(answer);
+  if (replication === undefined) return ok(onlyHere(answer, recording, services.settings.quorumWrites));
   return await withQuorum(answer, recording, replication, services, request.deadlineMs);
+}
+
+/** The store that notes what a write appends, where nodes must have it; null elsewhere. */
+function recordingOf(
+  { effect }: Operation,
+  { replication, condition, settings }: Services,
+  store: Services['store'],
+): RecordingStore | null {
+  if (effect !== 'write') return null;
+  if (replication !== undefined) return new RecordingStore(new HomeStore(store, replication));
+  const isAlone = settings.quorumWrites > 1 && condition().writer === 'process';
+  return isAlone ? new RecordingStore(store) : null;
 }
 
 /** What a call has of its own in place of what the node has. */

@@ -77,3 +77,15 @@ export async function withQuorum(
     op_id: operationId(missed.origin, missed.last),
   });
 }
+
+/** The answer of a process that writes without a daemon, so nobody waited for the quorum. */
+export function onlyHere(
+  answer: Record<string, unknown>,
+  { appended }: RecordingStore,
+  needed: number,
+): Record<string, unknown> {
+  const last = appended.at(-1);
+  if (last === undefined) return answer;
+  const op_id = operationId(last.origin, last.last);
+  return { ...answer, quorum_met: false, acks: 1, needed, reason: 'no_daemon', durability: 'local', op_id };
+}

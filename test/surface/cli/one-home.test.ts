@@ -88,3 +88,14 @@ describe('the folder of the user', () => {
     assert.match(flagged.out, /from\/file/, flagged.errors);
   });
 });
+
+it('says that a write is on this node only where no daemon waits for the quorum', () => {
+  const home = temporaryFolder('quorum-alone');
+  mkdirSync(join(home, 'mesh'));
+  writeFileSync(join(home, 'mesh', 'quorum.json'), '{"writes":2}', { mode: 0o600 });
+  const env = cleanEnvironment(home);
+  const words = ['store', '-T', 'a', '-c', 'b'];
+  assert.match(run(words, env, home).errors, /on this node only: the quorum is 2/);
+  const { out } = run([...words.slice(0, 2), 'c', ...words.slice(3), '--json'], env, home);
+  assert.match(out, /"quorum_met":false.*"durability":"local"/s);
+});
