@@ -8,6 +8,18 @@ import { type Showing, shownMemory } from './shown-memories.js';
 export const given = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
+/**
+ * The texts that a write stores beside what hooks may rewrite, so that a guard sees all of them. Absent and empty ones are
+ * left out.
+ */
+export function textsBeside(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { source_uri, citations, source_span, entity_id, scope } = fields;
+  const said = Object.entries({ source_uri, citations, source_span, entity_id, scope });
+  const isEmpty = (value: unknown) =>
+    value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(said.filter(([, value]) => !isEmpty(value)));
+}
+
 /** What of a call is needed to read a memory and show it. */
 export type Looking = Showing & { readonly caller: Pick<ReadCall['caller'], 'viewer'> } & Pick<
     ReadCall,
@@ -38,6 +50,6 @@ export async function writtenMemory(call: Looking, id: string) {
 export function copied(memory: MemoryRow | null, namespace: string | undefined) {
   if (memory === null || namespace === undefined) return [];
   const { tier, title, content, tags, priority, confidence, source, metadata } = memory;
-  const payload = { tier, namespace, title, content, tags, priority, confidence, source, metadata };
-  return [{ namespace, payload }];
+  const stated = { tier, namespace, title, content, tags, priority, confidence, source, metadata };
+  return [{ namespace, payload: { ...stated, ...textsBeside({ ...memory }) } }];
 }

@@ -12,7 +12,7 @@ import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';
 import { attestMemory } from './attest-memory.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
-import { given, writtenMemory } from './hooked.js';
+import { given, textsBeside, writtenMemory } from './hooked.js';
 import { shownMemory } from './shown-memories.js';
 
 const input = z.object({
@@ -134,11 +134,11 @@ export const memoryStore = defineOperation({
 const placeOf = (call: ReadCall, fieldsIn: Input): string =>
   fieldsIn.namespace ?? call.services.settings.defaultNamespace;
 
-/** What hooks may rewrite of a new memory. */
+/** What hooks see of a new memory: what they may rewrite, and the texts beside it that it stores. */
 function deltaOf(call: ReadCall, fieldsIn: Input) {
   const { tier, title, content, tags, priority, confidence, source, expires_at, metadata } = fieldsIn;
   const stated = { tier, title, content, tags, priority, confidence, source, expires_at, metadata };
-  return given({ ...stated, namespace: placeOf(call, fieldsIn) });
+  return { ...given({ ...stated, namespace: placeOf(call, fieldsIn) }), ...textsBeside(fieldsIn) };
 }
 
 async function store(call: Call, fieldsIn: Input) {

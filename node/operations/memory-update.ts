@@ -6,7 +6,7 @@ import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';
-import { given, namedMemory, writtenMemory } from './hooked.js';
+import { given, namedMemory, textsBeside, writtenMemory } from './hooked.js';
 import { resolveId } from './resolve-id.js';
 import { shownMemory } from './shown-memories.js';
 
@@ -136,7 +136,10 @@ export const memoryUpdate = defineOperation({
 function deltaOf(fieldsIn: Input) {
   const { tier, namespace, title, content, tags, priority, confidence, source, expires_at, metadata } =
     fieldsIn;
-  return given({ tier, namespace, title, content, tags, priority, confidence, source, expires_at, metadata });
+  return {
+    ...given({ tier, namespace, title, content, tags, priority, confidence, source, expires_at, metadata }),
+    ...textsBeside(fieldsIn),
+  };
 }
 
 async function update(call: Call, prefix: string, patch: MemoryPatch, expected: number | null) {

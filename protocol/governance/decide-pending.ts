@@ -12,7 +12,7 @@ import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
-import { makerOf } from '../kinds/home.js';
+import { homeId, makerOf } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type PendingAction, type PendingState, pendingKind } from '../kinds/pending-kind.js';
 import { type Remembered, rememberedId, rememberedKind } from '../kinds/remembered-kind.js';
@@ -218,7 +218,11 @@ export function* otherHome(id: string): Reading<Failure | null> {
   return home.peerId === self ? null : notHome(id, home);
 }
 
+/** The action of an id. One that this node took comes first: a record of another node cannot stand before it. */
 export function* pendingRow(pendingId: string): Reading<Row<PendingAction> | null> {
+  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  const own = yield* recordRow(pendingKind, homeId(self, pendingId));
+  if (own !== null) return own;
   const asked = { kind: pendingKind.name, member: 'pending_id', value: pendingId, limit: 1 };
   const [found] = yield* read('records-with', asked);
   return found === undefined ? null : yield* recordRow(pendingKind, found.id);

@@ -68,13 +68,15 @@ export class GovernanceReads {
       .get({ agentId, since }) as { ofAgent: number; ofNode: number };
   }
 
+  /** Actions that this node took and that wait. What other nodes wrote does not count: it would use up an agent's own. */
   openPendings(requestedBy: AgentId | null, limit: number): number {
     return this.texts
       .get(
         `SELECT count(*) FROM (SELECT 1 FROM records WHERE kind = 'pending'
-           AND ${memberSql('status')} = 'pending' AND owner_id IS ? LIMIT ?)`,
+           AND ${memberSql('status')} = 'pending' AND owner_id IS @requestedBy
+           AND instr(id, (SELECT peer_id FROM log_state WHERE singleton = 1) || '/') = 1 LIMIT @limit)`,
       )
       .pluck()
-      .get(requestedBy, limit) as number;
+      .get({ requestedBy, limit }) as number;
   }
 }
