@@ -22,7 +22,7 @@ const TEXTS: Readonly<Record<string, unknown>> = {
 const WITHOUT_TEXT = new Set([
   ...['tier', 'priority', 'confidence', 'ttl_secs', 'expires_at', 'agent_id', 'scope', 'kind', 'on_conflict'],
   ...['source_span', 'force', 'detect_conflicts', 'id', 'expected_version', 'signature', 'created_at'],
-  'recall_id',
+  ...['recall_id', 'sign'],
 ]);
 
 describe('a guard of what is stored', { timeout: 60_000 }, () => {
