@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import * as limits from '../../protocol/limits.js';
 import { fail, failed, type Result } from '../../protocol/result.js';
 import type { Clock, Crypto, Random, Scheduler } from '../../protocol/seams.js';
@@ -128,6 +130,15 @@ export class LocalRunner {
   }
 
   private async runHere(operation: Operation, request: LocalRequest): Promise<Answer> {
+    const { dbPath, home } = this.parts.settings;
+    // A database that was named is looked for, and not made, by a command that only reads.
+    const isNamed = dbPath !== ':memory:' && dbPath !== join(home, 'mnemesh.db');
+    if (isNamed && request.surface === 'cli' && operation.effect === 'read' && !existsSync(dbPath)) {
+      return fail(
+        'NOT_FOUND',
+        `there is no database ${dbPath}; check --db and SVC_DB, or store a memory there`,
+      );
+    }
     const { services } = await this.ownNode();
     const running = runOperation(operation, request, services);
     this.inNode.add(running);

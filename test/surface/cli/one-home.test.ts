@@ -67,6 +67,24 @@ describe('the folder of the user', () => {
     }
   });
 
+  it('has no database that a command only reads: a name without one is an error, and nothing is made', () => {
+    const home = temporaryFolder('absent');
+    const absent = join(home, 'none', 'x.db');
+    for (const command of [
+      ['list'],
+      ['recall', 'x'],
+      ['search', 'x'],
+      ['get', 'x'],
+      ['archive', 'list'],
+      ['stats'],
+    ]) {
+      const { code, errors } = run([...command, '--db', absent], cleanEnvironment(join(home, 'node')), home);
+      assert.notEqual(code, 0, command.join(' '));
+      assert.match(errors, /there is no database/, command.join(' '));
+    }
+    assert.equal(existsSync(join(home, 'none')), false);
+  });
+
   it('is meant by ~ in the name of the configuration file and of the database', () => {
     const home = temporaryFolder('tilde');
     writeFileSync(join(home, 'c.toml'), '[storage]\ndefault_namespace = "from/file"\n', { mode: 0o600 });
