@@ -33,7 +33,7 @@ const PROMPTS: readonly PromptDeclaration[] = [
         'How to work with this memory:',
         '1. Recall first: memory_recall with the task in `context`, before you begin and whenever the subject changes.',
         '2. Store what will matter later with memory_store, one fact to a memory: decisions with their reasons, preferences, results, names. Give it a title that a search would use.',
-        '3. Choose the tier by how long it holds: short for hours, mid for about a week, long for what stays true.',
+        '3. Choose the tier by how long it holds: short for hours, mid for 90 days after the last use, long for what stays true.',
         '4. File it under a namespace that the next reader will look in, such as team/project; recall searches a namespace together with its ancestors.',
         '5. When a fact changes, store it under the same title with on_conflict "merge" instead of adding a second one.',
         '6. Keep answers short: the default format toon_compact is the smallest; read one memory in full with memory_get.',
