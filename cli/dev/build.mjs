@@ -1,12 +1,23 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { bundle, bundlerVersion } from './bundle.mjs';
 import { at, PROJECT, say } from './project.mjs';
 
 const DIST = at('dist');
 const STAMP = join(DIST, '.stamp');
+/** Files that the program reads beside its code. */
+const ASSETS = ['node/semantics/encoder/sentence-encoder.bin'];
 
 /**
  * Compiles the project into `dist` when a source changed. It builds in a separate folder and then swaps the folders, so
@@ -29,6 +40,7 @@ export async function build() {
       process.exit(status ?? 1);
     }
     await bundle(fresh);
+    for (const path of ASSETS) linkSync(at(path), join(fresh, path));
     writeFileSync(join(fresh, '.stamp'), wanted);
     chmodSync(join(fresh, 'cli/main.js'), 0o755);
     putInPlace(fresh, stale);
@@ -84,6 +96,7 @@ function fingerprint() {
     'package-lock.json',
     'cli/dev/bundle.mjs',
     'cli/dev/code-cache.mjs',
+    ...ASSETS,
     ...sources.sort(),
   ]) {
     hash
