@@ -1,5 +1,8 @@
+import { realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Log } from '../../protocol/seams.js';
 import { modeText, statOf } from './file-modes.js';
+import { commandPath, readHooksFile } from './hooks-file.js';
 import type { Configuration } from './load-settings.js';
 
 /** A file or folder of the node whose mode gives more to others than it should. */
@@ -56,10 +59,43 @@ export function looseConfig({ file: { path }, origins }: Configuration): LooseMo
   return { code: 'CONFIG_FILE_READABLE', severity: 'WARN', message, fix };
 }
 
+/** Others may delete and replace what lies in a folder that they may write to, unless it has the sticky bit. */
+const STICKY = 0o1000;
+
+/** The file of hooks, their programs and the folders of these, where others may write them: they decide what the node runs. */
+export function looseHooks(hooksPath: string): LooseMode[] {
+  const loose: LooseMode[] = [];
+  const look = (path: string, code: string, what: string): void => {
+    const stat = statOf(path);
+    if (stat === null || (stat.mode & WRITABLE) === 0 || (stat.isDirectory() && (stat.mode & STICKY) !== 0))
+      return;
+    const message = `${path} (${modeText(stat)}), ${what}, may be written by others`;
+    loose.push({ code, severity: 'CRIT', message, fix: `chmod go-w ${path}` });
+  };
+  look(hooksPath, 'HOOKS_FILE_WRITABLE', 'the file of hooks');
+  const folder = dirname(hooksPath);
+  const programs = readHooksFile(hooksPath).specs.map(({ command }) => commandPath(command, folder));
+  for (const path of new Set(programs.filter((program) => program.includes('/')))) {
+    look(path, 'HOOK_PROGRAM_WRITABLE', 'the program of a hook');
+    look(dirname(realPathOf(path)), 'HOOK_FOLDER_WRITABLE', 'the folder of the program of a hook');
+  }
+  return loose;
+}
+
+/** The file that a link names; the path itself where there is none. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
 /** One line in the log for each loose mode, at the start of a process that stays. */
 export function warnOfLooseModes(configuration: Configuration, log: Log): void {
-  const { home, dbPath } = configuration.settings;
-  const loose = [looseHome(home), looseDatabase(dbPath), looseConfig(configuration)];
+  const { home, dbPath, hooksPath } = configuration.settings;
+  const own = [looseHome(home), looseDatabase(dbPath), looseConfig(configuration)];
+  const loose = [...own, ...looseHooks(hooksPath)];
   for (const each of loose) {
     if (each !== null) log.warn({ code: each.code, fix: each.fix }, each.message);
   }

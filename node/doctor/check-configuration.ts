@@ -1,7 +1,7 @@
 import { nearest } from '../../protocol/nearest.js';
 import { describeSettings } from '../config/describe-settings.js';
 import type { Configuration } from '../config/load-settings.js';
-import { looseConfig } from '../config/loose-modes.js';
+import { looseConfig, looseHooks } from '../config/loose-modes.js';
 import { SETTINGS } from '../config/settings.js';
 import { type Section, SectionBuilder, type Severity } from './report.js';
 
@@ -31,6 +31,7 @@ export function checkConfiguration(configuration: Configuration): Section {
   }
   const loose = looseConfig(configuration);
   if (loose !== null && !problems.some(({ code }) => code === loose.code)) section.add(loose);
+  for (const each of looseHooks(settings.hooksPath)) section.add(each);
   unknownVariables(configuration, section);
   if (!LOOPBACK.has(settings.host) && settings.apiKey === null) {
     section.crit(

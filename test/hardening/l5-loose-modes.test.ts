@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
@@ -75,6 +75,29 @@ describe('L5 loose modes', () => {
     assert.equal(doctor.out.match(/CONFIG_FILE_WRITABLE/g)?.length, 1, doctor.out);
     chmodSync(config, 0o600);
     assert.equal((await run(home, ['list'])).code, 0);
+  });
+
+  it('L5 of the file of hooks, a program and its folder: serve warns, and so does doctor', async () => {
+    const { home } = await privateHome();
+    const folder = join(home, 'programs');
+    mkdirSync(folder, { mode: 0o700 });
+    const program = join(folder, 'guard.sh');
+    writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
+    const link = join(home, 'guard');
+    symlinkSync(program, link);
+    const hooks = join(home, 'hooks.toml');
+    const entry = ['event = "pre_store"', `command = "${link}"`, 'priority = 0', 'timeout_ms = 1000'];
+    writeFileSync(hooks, ['[[hook]]', ...entry, 'enabled = true', 'namespace = "*"', ''].join('\n'), {
+      mode: 0o600,
+    });
+    assert.deepEqual(await warningsOfServe(home), []);
+    chmodSync(hooks, 0o664);
+    chmodSync(program, 0o775);
+    chmodSync(folder, 0o777);
+    const codes = ['HOOKS_FILE_WRITABLE', 'HOOK_PROGRAM_WRITABLE', 'HOOK_FOLDER_WRITABLE'];
+    assert.deepEqual(await warningsOfServe(home), codes);
+    const doctor = await run(home, ['doctor', '--json']);
+    for (const code of codes) assert.ok(doctor.out.includes(code), code);
   });
 
   it('L5 what is no file may have any mode', async () => {
