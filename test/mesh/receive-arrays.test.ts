@@ -319,7 +319,7 @@ describe('the standards of namespaces', () => {
 
   it('cannot be set or cleared by operations under the name of a namespace in scope', async () => {
     const scoped = new TestPeer('scoped');
-    const other = { ...scoped.asPeer({ allowedNamespaces: ['team'] }) };
+    const other = { ...scoped.asPeer({ allowedNamespaces: ['team/**'] }) };
     const node = await openReceiverNode({ peers: [other] });
     opened.push(node);
     const set = { kind: 'set-standard', namespace: 'secret', standardId: null, parent: 'root' } as const;
