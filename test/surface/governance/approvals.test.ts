@@ -198,7 +198,7 @@ describe('an action that needs an approval', () => {
       CODER,
     ];
     const plain = await run(daemon.home, args);
-    assert.equal(plain.code, 0, plain.err);
+    assert.equal(plain.code, 3, plain.err);
     const [, id] = /^waits for approval: (\S+)\n/.exec(plain.out)!;
     const approved = await run(daemon.home, ['pending', 'approve', id!, '--agent-id', LEAD]);
     assert.equal(approved.out, `approved and executed: ${id}\n`, approved.err);
