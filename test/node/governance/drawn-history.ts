@@ -369,9 +369,16 @@ class History {
     return unseen(change, voters);
   }
 
-  private remember(at: number, { requester, action, votes }: Asked, changes: readonly Change[]): void {
+  private remember(
+    at: number,
+    { requester, action, votes, named, rows }: Asked,
+    changes: readonly Change[],
+  ): void {
     if (!votes.some(({ remember }) => remember !== 'once')) return;
-    for (const { gate, namespace, owner, isPrivate } of this.gatesOf(changes)) {
+    // A request that changes nothing after all, as a tier that is not lowered, has asked for its write.
+    const asked = action !== 'update' ? [] : named.flatMap((id) => rows.get(id) ?? []);
+    const written = asked.map((row) => ({ ...row, gate: 'write' as const }));
+    for (const { gate, namespace, owner, isPrivate } of [...this.gatesOf(changes), ...written]) {
       keptOut(this.policiesAt(at), requester, { gate, namespace, owner, isPrivate } as Passed, (held) => {
         const approver = JSON.stringify(held.approver);
         this.remembered.push({ agent: requester, action, gate, namespace, approver });

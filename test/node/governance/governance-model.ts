@@ -110,6 +110,18 @@ function ancestors(namespace: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
+const LEVELS = ['any', 'registered', 'owner', 'approve'];
+
+/**
+ * Which of both counts: the policies of admins alone, unless a nearer one lets less pass. Another owner, another approver, and
+ * an approval of what only an owner may do are other rights, and not fewer.
+ */
+function counting(byAdmins: Held, byAll: Held): readonly Held[] {
+  if (byAdmins.level === null) return [byAll];
+  const isStricter = LEVELS.indexOf(byAll.level ?? '') > LEVELS.indexOf(byAdmins.level);
+  return isStricter && byAdmins.level !== 'owner' ? [byAdmins, byAll] : [byAdmins];
+}
+
 /** Why an agent may not pass a gate; null when it may. `approved` says whether an approval that was given counts there. */
 export function keptOut(
   policies: readonly Policy[],
@@ -119,7 +131,7 @@ export function keptOut(
 ): string | null {
   const isOwn = owner === undefined || owner === agent;
   const [byAdmins, byAll] = heldAt(policies, namespace, gate);
-  for (const held of byAdmins.policy === null ? [byAll] : [byAdmins, byAll]) {
+  for (const held of counting(byAdmins, byAll)) {
     const { level, policy } = held;
     if (isPrivate && isOwn && policy !== null && !policy.ofAdmins.has(gate)) continue;
     const mayPass =
