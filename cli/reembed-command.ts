@@ -58,9 +58,9 @@ async function run(
       if (!target.ok) return failed(target.error);
       const stats = await services.store.query({ kind: 'embedding-progress' });
       if (!stats.ok) return failed(stats.error);
-      const { pending, embedded, skipped, failed: refused } = stats.value;
+      const { memories, pending, skipped, failed: refused } = stats.value;
       await print({
-        total_rows: Math.max(embedded + skipped + refused, pending),
+        total_rows: memories,
         rows_missing_embeddings: pending + skipped + refused,
         target_model: target.value.model,
         target_dim: target.value.dim,

@@ -16,8 +16,8 @@ import { at, PROJECT, say } from './project.mjs';
 
 const DIST = at('dist');
 const STAMP = join(DIST, '.stamp');
-/** Files that the program reads beside its code. */
-const ASSETS = ['node/semantics/encoder/sentence-encoder.bin'];
+/** Files that the program reads beside its code, with their licence. */
+const ASSETS = ['node/semantics/encoder/sentence-encoder.bin', 'node/semantics/encoder/LICENSE'];
 
 /**
  * Compiles the project into `dist` when a source changed. It builds in a separate folder and then swaps the folders, so

@@ -11,7 +11,7 @@ export const ENTRIES = [
   PROGRAM_ENTRY,
   'node/threads/writer-thread.js',
   'node/threads/reader-thread.js',
-  'node/semantics/builtin-thread.js',
+  'node/semantics/encoder/encoder-thread.js',
   'node/semantics/onnx/onnx-thread.js',
   'node/semantics/token-thread.js',
   'storage/vectors/vector-thread.js',
@@ -64,8 +64,6 @@ export async function bundle(dist) {
         outfile: entry,
         allowOverwrite: true,
         format: 'esm',
-        // Only their own thread imports the embedder's packages, with its first line.
-        external: ['@energetic-ai/*'],
         banner: { js: REQUIRE },
         ...(entry === PROGRAM_ENTRY ? scriptOptions : {}),
         plugins: [ownModules(dist, join(dist, entry), table), outside(), nativeDatabase(), mcpLibrary(entry)],

@@ -67,8 +67,8 @@ export function checkIndex(content: ContentFacts | null, settings: Settings): Se
       `${content.nearDuplicates} memories say nearly the same as an older one: "list" marks them, and "get" names the other`,
     );
   }
-  const { skipped, cut, searched, coming } = embeddings;
-  for (const text of embeddingAdvice({ skipped, cut, searched, coming, failed: 0 })) {
+  // What failed and what waits have findings of their own.
+  for (const text of embeddingAdvice({ ...embeddings, memories: content.memories, failed: 0, pending: 0 })) {
     section.info('EMBEDDING_ADVICE', text);
   }
   if (embeddings.pending > 0 && settings.embedBackend !== 'none') {

@@ -119,9 +119,9 @@ async function finish(
       }
       const facts = await services.store.query({ kind: 'embedding-progress' });
       if (!facts.ok) return failed(facts.error);
-      const { pending, embedded, coming } = facts.value;
+      const { memories, pending, coming } = facts.value;
       if (coming !== null) progress(coming.done, coming.of);
-      else progress(embedded - Math.min(embedded, pending), Math.max(embedded, pending));
+      else progress(memories - pending, memories);
       if (pending === 0 && coming === null) return ok(facts.value);
       const { lastError } = own.state();
       if (!isOwned && isIdle && lastError !== null) {

@@ -10,12 +10,8 @@ export interface EmbedderSeams {
 
 /** The input limits of a model, so that text is cut to fit. */
 export interface EmbedderInput {
-  /** Words of one window; null when the model reads whole memories. */
-  readonly windowWords: number | null;
-  /** Tokens of one window, for a model whose windows are not counted in words. */
-  readonly windowTokens?: number | null;
-  /** The model knows only languages in Latin script; other text gets no vector. */
-  readonly latinOnly: boolean;
+  /** Tokens of one window; null when the model reads whole memories. */
+  readonly windowTokens: number | null;
 }
 
 /** Live state, for the capabilities report and `doctor`. */

@@ -1,25 +1,23 @@
 import type { EmbeddingFacts } from '../../protocol/maintenance/queries.js';
 
-/** Where the encoders are described. */
-const PAGE = 'docs/embedders.md';
-
-type Counts = Pick<EmbeddingFacts, 'skipped' | 'failed' | 'cut' | 'searched' | 'coming'>;
+type Counts = Omit<EmbeddingFacts, 'embedded'>;
 
 /** What would help memories that are not found by their meaning, or only by a part of it. */
-export function embeddingAdvice({ skipped, failed, cut, searched, coming }: Counts): string[] {
-  const isBuiltin = searched?.model.startsWith('builtin/') ?? true;
+export function embeddingAdvice(facts: Counts): string[] {
+  const { memories, pending, skipped, failed, cut, searched, coming } = facts;
   const advice: string[] = [];
   if (coming !== null) {
     advice.push(
       `${coming.done} of ${coming.of} memories are embedded for ${coming.model}; ${searched?.model} is searched until all are`,
     );
   }
-  if (skipped > 0) {
+  if (coming === null && searched !== null && pending > 0) {
     advice.push(
-      isBuiltin
-        ? `${skipped} memories have no vector: the built-in encoder reads only English and related languages; a multilingual one reads them (${PAGE})`
-        : `${skipped} memories have no vector, because they have no letters`,
+      `${memories - pending} of ${memories} memories are embedded for ${searched.model}; the others are found by their words until they are`,
     );
+  }
+  if (skipped > 0) {
+    advice.push(`${skipped} memories have no vector, because they have no letters`);
   }
   if (failed > 0) {
     advice.push(

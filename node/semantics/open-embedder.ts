@@ -2,8 +2,8 @@ import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import { fail, ok, type Result } from '../../protocol/result.js';
 import { vendorOf } from '../config/embed-vendors.js';
 import type { Settings } from '../config/settings.js';
-import { BuiltinEmbedder } from './builtin-embedder.js';
 import type { Embedder, EmbedderSeams } from './embedder.js';
+import { BuiltinEmbedder } from './encoder/builtin-embedder.js';
 import { windowTokensOf } from './token-windows.js';
 
 type EmbedSettings = Pick<

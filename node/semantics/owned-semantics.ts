@@ -25,6 +25,9 @@ export interface OwnedSemanticsParts {
   readonly withVectors: (embedder: Embedder) => LocalSemantics;
 }
 
+/** A text that every encoder reads. */
+const PROBE = { title: '', content: 'a' };
+
 /** Who answers, and who takes its place. */
 type Roles = { readonly searched: EncoderRef; readonly coming: EncoderRef | null };
 
@@ -135,7 +138,8 @@ export class OwnedSemantics implements SemanticIndex {
       const old = await parts.stored(searched);
       if (old !== null) this.searched = parts.withVectors(old);
       else if (parts.plans) this.replaces = true;
-      else this.problem = `the vectors are of ${searched.model}, which these settings do not name`;
+      else
+        this.problem = `the vectors are of ${searched.model}, which can not be asked here: "mnemesh reembed" or a running node makes new ones`;
       if (parts.plans)
         parts.log.info(
           { searched: searched.model, coming: model },
@@ -170,8 +174,8 @@ export class OwnedSemantics implements SemanticIndex {
   private async replace(): Promise<void> {
     const { coming, parts } = this;
     if (coming === null) return;
-    await coming.warmEmbedder();
-    if (!coming.state().loaded || this.closed) return;
+    const answer = await coming.embedMemories([PROBE]);
+    if (!answer.ok || this.closed) return;
     const { model, dim } = coming;
     const plan = await parts.store.execute({
       kind: 'plan-encoder',

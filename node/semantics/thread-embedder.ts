@@ -95,13 +95,7 @@ export class ThreadEmbedder implements Embedder {
     if (this.#closed) return failed(SHUTTING_DOWN);
     const chunking = chunkQuery(text, this.input);
     if (!chunking.ok) {
-      return fail(
-        'INVALID_ARGUMENT',
-        this.input.latinOnly ? 'the embedder reads only text in Latin script' : 'the text has no letters',
-        {
-          reason: chunking.reason,
-        },
-      );
+      return fail('INVALID_ARGUMENT', 'the text has no letters', { reason: chunking.reason });
     }
     const query = chunking.windows[0]!;
     const cached = this.#cache.get(query);

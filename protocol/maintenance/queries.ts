@@ -51,9 +51,10 @@ export interface PendingEmbeddings {
 
 /** How far the background embedding is, by the rows that have or get vectors. */
 export interface EmbeddingFacts {
+  readonly memories: number;
   readonly pending: number;
   readonly embedded: number;
-  /** Without a vector for a reason: no letters, or a script that the encoder does not know. */
+  /** Without a vector for a reason: no letters. */
   readonly skipped: number;
   /** Refused by the encoder. */
   readonly failed: number;

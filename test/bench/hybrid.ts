@@ -1,5 +1,5 @@
 import { systemClock, systemScheduler } from '../../node/seams.js';
-import { BuiltinEmbedder } from '../../node/semantics/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../node/semantics/encoder/builtin-embedder.js';
 import { EMBED_STATES } from '../../protocol/memory/embed-state.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { generator, randomVectors } from '../storage/vectors/random-vectors.js';

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import { BuiltinEmbedder } from '../../node/semantics/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../node/semantics/encoder/builtin-embedder.js';
 import { VectorIndex } from '../../storage/vectors/vector-index.js';
 import { webAssembly } from '../../storage/vectors/web-assembly.js';
 import { assemble } from '../storage/vectors/kernel-source.js';

@@ -122,14 +122,13 @@ export function answeringEmbedderContract(name: string, open: () => Embedder): v
       assert.ok(alike(asked.value, more.value));
     });
 
-    it('refuses a blank text, with all that came beside it, and a query in a script that it does not read', async () => {
+    it('refuses a blank text, with all that came beside it, and a query without letters', async () => {
       for (const texts of [[''], [' \n\t '], ['fine', '']])
         assert.equal(code(await soon('it is refused', embedder.embed(texts))), 'INVALID_ARGUMENT');
       for (const text of ['', ' ', '12 34 !?'])
         assert.equal(code(await query(text)), 'INVALID_ARGUMENT', text);
-      const expected = embedder.input.latinOnly ? 'INVALID_ARGUMENT' : 'ok';
       for (const text of ['明天上午十点开会', 'Паром уходит в полдень', 'المعدية تغادر'])
-        assert.equal(code(await query(text)), expected, text);
+        assert.equal(code(await query(text)), 'ok', text);
     });
 
     it('gives up a query whose time is over, and answers the next', async () => {

@@ -1,4 +1,4 @@
-import { BuiltinEmbedder } from '../../node/semantics/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../node/semantics/encoder/builtin-embedder.js';
 import { realClock, realScheduler, recordingLog } from '../storage/vectors/real-seams.js';
 import { IdleEmbedder } from '../support/idle-embedder.js';
 import { answeringEmbedderContract, embedderContract } from './embedder-contract.js';

@@ -316,7 +316,14 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         assert.ok(result.ok);
         return result.value;
       };
-      const facts = { skipped: 0, failed: 0, cut: 0, searched: { model: 'm', dim: 3 }, coming: null };
+      const facts = {
+        memories: 1,
+        skipped: 0,
+        failed: 0,
+        cut: 0,
+        searched: { model: 'm', dim: 3 },
+        coming: null,
+      };
       assert.deepEqual(await progress(), { pending: 0, embedded: 1, ...facts });
       const patch = { content: 'changed' };
       await store.execute({

@@ -5,7 +5,7 @@ import { fail } from '../../protocol/result.js';
 export class IdleEmbedder implements Embedder {
   readonly model = 'idle';
   readonly dim = 3;
-  readonly input = { windowWords: 90, latinOnly: true };
+  readonly input = { windowTokens: 90 };
   readonly deadlines: number[] = [];
   #closed = false;
 

@@ -42,7 +42,7 @@ export function openOnnxEmbedder(
       ...seams,
       model: `onnx/${name}`,
       dim,
-      input: { windowWords: null, windowTokens: windowTokensOf(tokens), latinOnly: false },
+      input: { windowTokens: windowTokensOf(tokens) },
       entry: new URL('./onnx-thread.js', import.meta.url),
       threadData,
       ...(known === null ? {} : { prefixes: known.prefixes }),

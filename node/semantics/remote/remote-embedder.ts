@@ -65,7 +65,7 @@ export class RemoteEmbedder implements Embedder {
   constructor(options: RemoteEmbedderOptions) {
     this.model = options.name;
     this.dim = options.dim;
-    this.input = { windowWords: null, windowTokens: options.windowTokens, latinOnly: false };
+    this.input = { windowTokens: options.windowTokens };
     this.#options = options;
     this.#breaker = new CircuitBreaker(options.clock);
     const endpoint = options.shape.endpoint(new URL(options.baseUrl));

@@ -42,7 +42,9 @@ export function embeddingProgress({
     .all() as { state: number; n: number }[];
   const inState = (wanted: number) => states.find(({ state }) => state === wanted)?.n ?? 0;
   const { searched, coming } = readEncoders(statements);
+  const memories = count('SELECT count(*) AS n FROM memories');
   return {
+    memories,
     pending: count(PENDING),
     embedded: count('SELECT count(*) AS n FROM memory_embeddings'),
     skipped: inState(EMBED_STATES.skipped),
@@ -55,7 +57,7 @@ export function embeddingProgress({
         : {
             ...coming,
             done: count('SELECT count(*) AS n FROM coming_states'),
-            of: count('SELECT count(*) AS n FROM memories'),
+            of: memories,
           },
   };
 }

@@ -76,14 +76,14 @@ describe('a change of the encoder on a filled database', () => {
     const server = await EmbeddingServer.start('compatible');
     const old = await startDaemon(settingsFor(home, BUILTIN));
     await storeRows(old);
-    await embedded(old, 'builtin/use-lite-en');
+    await embedded(old, 'builtin/use-multilingual-3');
     await old.stop();
 
     server.delayMs = 500;
     const between = await startDaemon(settingsFor(home, remote(server)));
     await until('some are done', async () => ((await embeddingOf(between)).coming?.done ?? 0) >= 3);
     const during = await embeddingOf(between);
-    assert.equal(during.encoder, 'builtin/use-lite-en');
+    assert.equal(during.encoder, 'builtin/use-multilingual-3');
     assert.equal(during.coming?.model, 'compatible/model-a');
     assert.match(during.advice.join(), /of 12 memories are embedded for compatible\/model-a/);
     // The model of the old encoder must be loaded first.
@@ -118,7 +118,7 @@ describe('a change of the encoder on a filled database', () => {
     const server = await EmbeddingServer.start('compatible');
     const old = await startDaemon(settingsFor(home, BUILTIN));
     await storeRows(old);
-    await embedded(old, 'builtin/use-lite-en');
+    await embedded(old, 'builtin/use-multilingual-3');
     await old.stop();
     server.delayMs = 40;
     const daemon = await startDaemon(settingsFor(home, remote(server)));

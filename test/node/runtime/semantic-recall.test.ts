@@ -11,7 +11,7 @@ import { runOperation } from '../../../node/pipeline/pipeline.js';
 import { startDaemon } from '../../../node/runtime/daemon.js';
 import { openInlineNode } from '../../../node/runtime/inline-node.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
-import { BuiltinEmbedder } from '../../../node/semantics/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
 import { LocalSemantics } from '../../../node/semantics/local-semantics.js';
 import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';

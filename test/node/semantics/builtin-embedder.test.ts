@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BuiltinEmbedder } from '../../../node/semantics/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
 import type { Scheduler } from '../../../protocol/seams.js';
 import { unitVector } from '../../../storage/vectors/rescore.js';
 import { VectorIndex } from '../../../storage/vectors/vector-index.js';
@@ -54,9 +54,8 @@ test('the same text has the same vector in any batch, and a repeated query comes
     'something else that is longer than the other',
   ]);
   assert.ok(alone.ok && inBatch.ok);
-  // The order of additions differs with the batch, so the last bits do.
-  assert.ok(dot(inBatch.value[0]!, alone.value) > 1 - 1e-6);
-  const again = await shared.embedQuery('rotate  the deploy key ', soon());
+  assert.deepEqual(inBatch.value[0], alone.value);
+  const again = await shared.embedQuery(' rotate the deploy key ', soon());
   assert.ok(again.ok);
   assert.equal(again.value, alone.value);
 });
@@ -74,11 +73,11 @@ test('a query overtakes background texts that wait', async () => {
   assert.deepEqual(shared.queueDepth(), { queries: 0, background: 0 });
 });
 
-test('blank and non-Latin text is refused without asking the model', async () => {
+test('blank text and text without letters is refused without asking the model', async () => {
   for (const outcome of [
     await shared.embed(['fine', ' ']),
     await shared.embedQuery('', soon()),
-    await shared.embedQuery('明天上午十点开会', soon()),
+    await shared.embedQuery('12:30 — 99 %', soon()),
   ]) {
     assert.equal(outcome.ok ? 'ok' : outcome.error.code, 'INVALID_ARGUMENT');
   }

@@ -1,5 +1,5 @@
 /** Embeds one text and leaves; exit code 7 when that worked. */
-import { BuiltinEmbedder } from '../../../node/semantics/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
 import { realClock, realScheduler, recordingLog } from '../../storage/vectors/real-seams.js';
 
 const embedder = new BuiltinEmbedder({ clock: realClock, scheduler: realScheduler, log: recordingLog() });

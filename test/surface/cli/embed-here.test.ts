@@ -61,7 +61,7 @@ describe('a command on a machine without a daemon', () => {
     const first = JSON.parse((await builtin('reembed', '--json')).out);
     assert.deepEqual(
       [first.embedded, first.skipped, first.failed, first.target_model, first.target_dim],
-      [3, 0, 0, 'builtin/use-lite-en', 512],
+      [3, 0, 0, 'builtin/use-multilingual-3', 512],
     );
     // The model of that name has 384 dimensions, the server's 48.
     const refused = await run(home, ['reembed'], { env });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
-import { BuiltinEmbedder } from '../../../node/semantics/builtin-embedder.js';
+import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
 import { LocalSemantics } from '../../../node/semantics/local-semantics.js';
 import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';

@@ -1,0 +1,22 @@
+import { ThreadEmbedder, type ThreadEmbedderOptions } from '../thread-embedder.js';
+import { ENCODER_DIM } from './sentence-encoder.js';
+
+type Given = Pick<ThreadEmbedderOptions, 'clock' | 'scheduler' | 'log' | 'idleMs'>;
+
+/** Tokens of one window. The encoder adds the tokens of a text up, so a long one says too many things at once. */
+const WINDOW_TOKENS = 160;
+
+/** The embedder that needs nothing but the package: 16 languages, 512 dimensions (docs/embedders.md). */
+export class BuiltinEmbedder extends ThreadEmbedder {
+  /** `entry`: another thread, for tests of its failures. */
+  constructor({ entry, ...given }: Given & { readonly entry?: URL }) {
+    super({
+      ...given,
+      model: 'builtin/use-multilingual-3',
+      dim: ENCODER_DIM,
+      input: { windowTokens: WINDOW_TOKENS },
+      helps: true,
+      entry: entry ?? new URL('./encoder-thread.js', import.meta.url),
+    });
+  }
+}

@@ -1,0 +1,33 @@
+// This import comes first, so that nothing reaches standard output.
+import '../thread-output.js';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { EmbedCall, EmbedReply } from '../embedder-messages.js';
+import { stepBack } from '../thread-priority.js';
+import { ENCODER_DIM, SentenceEncoder } from './sentence-encoder.js';
+
+/**
+ * Entry of the built-in embedder's thread: reads the encoder's file, warms it up, says `loaded`, then answers one batch
+ * after the other. A file that cannot be read ends the thread with the error.
+ */
+const port = parentPort;
+if (port === null) throw new Error('the embedder thread needs a parent');
+if ((workerData as { isHelper?: boolean } | undefined)?.isHelper === true) stepBack();
+
+const send = (reply: EmbedReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer);
+const encoder = new SentenceEncoder();
+// The first texts are slower, until their code is compiled.
+const warm = new Float32Array(ENCODER_DIM);
+for (let round = 0; round < 20; round += 1) encoder.write('the text that warms the encoder up', warm);
+
+port.on('message', ({ id, texts }: EmbedCall) => {
+  try {
+    const vectors = new Float32Array(texts.length * ENCODER_DIM);
+    for (const [place, text] of texts.entries()) {
+      encoder.write(text, vectors.subarray(place * ENCODER_DIM, (place + 1) * ENCODER_DIM));
+    }
+    send({ kind: 'embedded', id, vectors }, [vectors.buffer]);
+  } catch (error) {
+    send({ kind: 'failed', id, message: error instanceof Error ? error.message : String(error) });
+  }
+});
+send({ kind: 'loaded' });
