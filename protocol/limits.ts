@@ -174,6 +174,9 @@ export const CONTRADICTIONS_LIMIT = 50;
 export const REFLECTION_LINKS_EXAMINED_MAX = 10_000;
 /** Links that are shown beside a memory. */
 export const MEMORY_LINKS_MAX = 1000;
+/** Earlier periods and corrected ends that a link keeps; those of a peer may be more, as a later release may keep more. */
+export const LINK_EARLIER_PERIODS_MAX = 100;
+export const REPLICATED_EARLIER_PERIODS_MAX = 1000;
 /** Links of one memory that an answer shows, and those that it looks at to find them. */
 export const LINKS_LIMIT = 200;
 export const LINKS_EXAMINED_MAX = 20_000;

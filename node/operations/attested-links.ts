@@ -11,11 +11,22 @@ export async function shownLinks(call: ReadCall, links: readonly Link[]) {
 
 function linkJson(link: Link, { level, signedBy }: LinkAttestation) {
   const { source_id, target_id, relation, created_at, ...others } = link;
-  const { valid_from, valid_until, observed_by, signed_at, retired_at, believed_until } = others;
+  const { valid_from, valid_until, observed_by, signed_at, retired_at, believed_until, earlier } = others;
   const optional = { valid_from, valid_until, observed_by, signed_at, retired_at, believed_until };
-  const set = Object.entries({ ...optional, signed_by: signedBy }).filter(([, value]) => value !== null);
-  return { source_id, target_id, relation, created_at, ...Object.fromEntries(set), attest_level: level };
+  const past = earlier.length === 0 ? {} : { earlier: earlier.map(setMembers) };
+  return {
+    source_id,
+    target_id,
+    relation,
+    created_at,
+    ...setMembers({ ...optional, signed_by: signedBy }),
+    attest_level: level,
+    ...past,
+  };
 }
+
+const setMembers = (members: object) =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 /** What the answer to a link says of the link that stands now. */
 export const linkAnswer = (

@@ -6,6 +6,15 @@ import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { shownLinks } from './attested-links.js';
 
+const earlierPeriod = z.object({
+  created_at: z.string(),
+  valid_from: z.string().optional(),
+  valid_until: z.string().optional(),
+  observed_by: z.string().optional(),
+  believed_from: z.string().describe('Since when this was known'),
+  believed_to: z.string().describe('When another end became known').optional(),
+});
+
 /** A link in an answer; unset fields are left out. */
 const link = z.object({
   source_id: z.string(),
@@ -20,6 +29,10 @@ const link = z.object({
   signed_by: z.string().describe('The node or agent whose key signed').optional(),
   retired_at: z.string().describe('When it was invalidated').optional(),
   believed_until: z.string().describe('The valid_until that it had before that').optional(),
+  earlier: z
+    .array(earlierPeriod)
+    .describe('Periods before the link was made again, and ends that were corrected')
+    .optional(),
 });
 
 /** Reads the links of a memory, in both directions (interface §4.5, GET /links/{id}). */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Link, RELATIONS } from '../../protocol/graph/link.js';
+import { type Link, RELATIONS, UNENDED } from '../../protocol/graph/link.js';
 import { linkEnvelopeBytes } from '../../protocol/graph/link-envelope.js';
 import { NO_REST } from '../../protocol/kinds/payload.js';
 import { fail, failed, ok } from '../../protocol/result.js';
@@ -131,8 +131,7 @@ function newLink(call: Call, stated: Stated): Link {
           signed_at: call.now,
           public_key: base64(machineKey.publicKey),
         };
-  const ended = { retired_at: null, believed_until: null };
-  return { ...observed, ...signed, ...ended, created_at: call.now, rest: NO_REST };
+  return { ...observed, ...signed, ...UNENDED, created_at: call.now, rest: NO_REST };
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');

@@ -149,6 +149,11 @@ export function readyLink(
     public_key: trusted ? (row.public_key ?? null) : null,
     retired_at: row.retired_at ?? null,
     believed_until: row.believed_until ?? null,
+    believed_from: row.believed_from ?? null,
+    earlier: (row.earlier ?? []).map((period) => ({
+      ...period,
+      observed_by: trusted ? period.observed_by : call.caller.agentId,
+    })),
   });
 }
 

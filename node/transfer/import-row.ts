@@ -53,6 +53,15 @@ export const importedMemory = {
   }),
 };
 
+const earlierPeriod = z.strictObject({
+  created_at: fields.instant,
+  valid_from: fields.instant.nullable(),
+  valid_until: fields.instant.nullable(),
+  observed_by: fields.agentId.nullable(),
+  believed_from: fields.instant,
+  believed_to: fields.instant.nullable(),
+});
+
 /** A link of an export. */
 export const importedLink = {
   input: z.object({
@@ -72,6 +81,8 @@ export const importedLink = {
     public_key: base64.optional(),
     retired_at: fields.instant.optional(),
     believed_until: fields.instant.optional(),
+    believed_from: fields.instant.optional(),
+    earlier: z.array(earlierPeriod).max(limits.LINK_EARLIER_PERIODS_MAX).optional(),
     rest: fields.unknownMembers.optional(),
   }),
 };

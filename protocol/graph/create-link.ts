@@ -9,6 +9,7 @@ import { mayChange } from '../memory/access.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { canonicalInstant } from '../time.js';
+import { pastWithPeriod } from './earlier-periods.js';
 import { type Link, linkId } from './link.js';
 import { linkRow, shownEnds } from './links.js';
 
@@ -32,7 +33,7 @@ export interface CreateLinkOutcome {
 
 /**
  * Links two memories that the caller sees, of which it may change the source. A link that was not invalidated and has not
- * ended stays as it is; another one begins a new validity in its place. NOT_FOUND for a hidden end, FORBIDDEN for the
+ * ended stays as it is; another one begins a new validity, and what it said before stays in its past. NOT_FOUND for a hidden end, FORBIDDEN for the
  * source of another agent, CONFLICT for a link that holds in another time than the caller says, QUOTA_EXCEEDED. A link that
  * would close a cycle of reflections is refused, and the refusal is recorded and charged.
  */
@@ -74,8 +75,9 @@ export function* decideCreateLink(
   const seen = row?.stamp.seen ?? tombstone?.seen ?? {};
   const namespace = row?.namespace ?? source.namespace;
   const word = 'link';
-  return decided({ change: 'created', link }, [
-    { mutation: 'write', ...subject, word, namespace, seen, before: held, image: link },
+  const image = held === null ? link : { ...link, earlier: pastWithPeriod(held) };
+  return decided({ change: 'created', link: image }, [
+    { mutation: 'write', ...subject, word, namespace, seen, before: held, image },
     ...charged.value,
     event('memory_link.created'),
   ]);

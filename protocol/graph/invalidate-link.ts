@@ -6,6 +6,7 @@ import { mayChange } from '../memory/access.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail } from '../result.js';
 import { canonicalInstant } from '../time.js';
+import { pastWithEnd } from './earlier-periods.js';
 import { type Link, type LinkKey, unsigned } from './link.js';
 import { linkRow, shownEnds } from './links.js';
 
@@ -55,6 +56,8 @@ export function* decideInvalidateLink(
     ...unsigned(held),
     valid_until: end,
     believed_until: held.valid_until,
+    believed_from: held.retired_at,
+    earlier: pastWithEnd(held),
     retired_at: context.now,
   };
   const { source_id, target_id, relation, valid_until, believed_until } = link;

@@ -35,9 +35,30 @@ export interface Link {
   readonly retired_at: Instant | null;
   /** The `valid_until` that it had before it was invalidated. */
   readonly believed_until: string | null;
+  /** Since when this mesh believed that end; `null` means since the link was made. */
+  readonly believed_from: Instant | null;
+  /** What this mesh was told before and the members above no longer say, the oldest first. */
+  readonly earlier: readonly EarlierPeriod[];
   /** Members of its image that this release does not know. */
   readonly rest: Rest;
 }
+
+/** A period of a link that ended before the link was made again, or the end of a period that was corrected since. */
+export interface EarlierPeriod {
+  /** When the link of this period was made. */
+  readonly created_at: Instant;
+  readonly valid_from: string | null;
+  readonly valid_until: string | null;
+  readonly observed_by: string | null;
+  /** Since when this mesh was told so, and until when it believed it; `null` for what it still believes. */
+  readonly believed_from: Instant;
+  readonly believed_to: Instant | null;
+}
+
+/** A link that was not ended, and has no past. */
+export const UNENDED: Pick<Link, 'retired_at' | 'believed_until' | 'believed_from' | 'earlier'> = {
+  ...{ retired_at: null, believed_until: null, believed_from: null, earlier: [] },
+};
 
 /** A link without its attestation. */
 export const unsigned = (link: Link): Link => ({

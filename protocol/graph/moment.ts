@@ -10,9 +10,14 @@ export interface GraphMoment {
   readonly believedAt: Instant | null;
 }
 
-/** The times of a link that decide whether it counts; the last two matter only for a `believedAt`. */
+/**
+ * The times of a link, or of one of its earlier periods, that decide whether it counts. The others matter only for a
+ * `believedAt`; an earlier period has no `retired_at`, and says until when it was believed.
+ */
 export type LinkTimes = Pick<Link, 'created_at' | 'valid_from' | 'valid_until'> &
-  Partial<Pick<Link, 'retired_at' | 'believed_until'>>;
+  Partial<Pick<Link, 'retired_at' | 'believed_until' | 'believed_from'>> & {
+    readonly believed_to?: Instant | null;
+  };
 
 /** When a link began to hold, as it spells it: at its creation unless it says another time. */
 export const startOf = (link: LinkTimes): string => link.valid_from ?? link.created_at;
@@ -23,10 +28,15 @@ export function endOf(link: LinkTimes, { believedAt }: GraphMoment): string | nu
   return unknown ? (link.believed_until ?? null) : link.valid_until;
 }
 
+/** Since when the mesh was told what the oldest of its times say. */
+const since = ({ believed_from, created_at }: LinkTimes): Instant => believed_from ?? created_at;
+
 /** True for a link that counts at a moment. */
 export function counts(link: LinkTimes, moment: GraphMoment): boolean {
   const { validAt, believedAt } = moment;
-  if (believedAt !== null && link.created_at > believedAt) return false;
+  const to = link.believed_to ?? null;
+  if (believedAt === null ? to !== null : !(since(link) <= believedAt && (to === null || to > believedAt)))
+    return false;
   if (validAt === null) return true;
   const end = endOf(link, moment);
   return instantOf(startOf(link)) <= validAt && (end === null || instantOf(end) > validAt);

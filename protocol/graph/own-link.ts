@@ -4,7 +4,7 @@ import { type Reading, read } from '../decide/reads.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
-import { type Link, linkId, type Relation } from './link.js';
+import { type Link, linkId, type Relation, UNENDED } from './link.js';
 import { linkRow } from './links.js';
 
 /**
@@ -22,7 +22,7 @@ export function* ownLinks(
     const link: Link = {
       ...{ source_id: source.id, target_id, relation, created_at: now, valid_from: now, valid_until: null },
       ...{ observed_by: ownerOf(source), signature: null, attest_level: 'unsigned', signed_at: null },
-      ...{ public_key: null, retired_at: null, believed_until: null, rest: NO_REST },
+      ...{ public_key: null, ...UNENDED, rest: NO_REST },
     };
     if ((yield* linkRow(link)) !== null) continue;
     const subject = { kind: linkKind.name, id: linkId(link) };

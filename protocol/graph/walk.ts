@@ -1,14 +1,14 @@
 import type { Link } from './link.js';
-import { counts, endOf, type GraphMoment, startOf } from './moment.js';
+import { counts, endOf, type GraphMoment, type LinkTimes, startOf } from './moment.js';
 import type { Stopped, TraversalBudget } from './traversal-budget.js';
 
-/** A link as a walk reads it, with the memory at its end; its members are null for one that the caller may not see. */
+/** A link, or an earlier period of one, as a walk reads it, with the memory at its end; its members are null for one that the caller may not see. */
 export interface WalkLink
   extends Pick<
       Link,
       'source_id' | 'target_id' | 'relation' | 'created_at' | 'valid_from' | 'valid_until' | 'observed_by'
     >,
-    Partial<Pick<Link, 'retired_at' | 'believed_until'>> {
+    Omit<LinkTimes, 'created_at' | 'valid_from' | 'valid_until'> {
   readonly title: string | null;
   readonly target_namespace: string | null;
 }

@@ -1,12 +1,12 @@
-import { type Link, linkId, RELATIONS } from '../graph/link.js';
+import { type EarlierPeriod, type Link, linkId, RELATIONS } from '../graph/link.js';
 import { linkEnvelopeBytes } from '../graph/link-envelope.js';
 import { memoryIdProblem } from '../ids.js';
-import { REPLICATED_WORD_BYTES_MAX } from '../limits.js';
+import { REPLICATED_EARLIER_PERIODS_MAX, REPLICATED_WORD_BYTES_MAX } from '../limits.js';
 import { latestEdit } from './joins.js';
 import { type AuthorContext, type AuthorVerdict, type Kind, NO_AUTHOR } from './kind.js';
-import { isBase64OrNull, isText, isTextOrNull, oneOf, parsedObject, payloadOf } from './payload.js';
+import { isBase64OrNull, isObject, isText, isTextOrNull, oneOf, parsedObject, payloadOf } from './payload.js';
 import { NO_FACTS, plain } from './plain.js';
-import { instant, orNull, textOf } from './replicated-value.js';
+import { instant, json, listOf, orNull, textOf } from './replicated-value.js';
 
 const WORD = textOf(REPLICATED_WORD_BYTES_MAX);
 /** The id of a link joins these with `|`. */
@@ -17,6 +17,20 @@ const end = {
 };
 const maybe = { accepts: isTextOrNull, admits: orNull(WORD), default: null };
 const bytes = { accepts: isBase64OrNull, admits: orNull(WORD), default: null };
+
+type Rule = (value: unknown) => boolean;
+const PERIOD: { readonly [K in keyof EarlierPeriod]: readonly [accepts: Rule, admits: Rule] } = {
+  created_at: [isText, instant],
+  valid_from: [isTextOrNull, orNull(WORD)],
+  valid_until: [isTextOrNull, orNull(WORD)],
+  observed_by: [isTextOrNull, orNull(WORD)],
+  believed_from: [isText, instant],
+  believed_to: [isTextOrNull, orNull(instant)],
+};
+const periodWith = (rule: 0 | 1) => (value: unknown) =>
+  isObject(value) && Object.entries(PERIOD).every(([key, rules]) => rules[rule](value[key]));
+const isEarlierPeriod = periodWith(0);
+const isAdmittedPeriod = (value: unknown) => periodWith(1)(value) && json(value);
 
 /** A relation between two memories. Its namespace is its source's namespace when it was made; its header names it. */
 export const linkKind: Kind<Link> = {
@@ -39,6 +53,12 @@ export const linkKind: Kind<Link> = {
     public_key: { ...bytes, later: true },
     retired_at: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
     believed_until: { ...maybe, later: true },
+    believed_from: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
+    earlier: {
+      accepts: (value) => Array.isArray(value) && value.every(isEarlierPeriod),
+      admits: listOf(isAdmittedPeriod, REPLICATED_EARLIER_PERIODS_MAX),
+      ...{ default: [], later: true },
+    },
   }),
   removal: NO_FACTS,
   idOf: linkId,

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../protocol/canonical-json.js';
 import { NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory/memory.js';
 import { DamagedRowError } from './damage.js';
@@ -150,7 +151,7 @@ export function restFromSql(text: SqlValue): Rest {
 }
 
 export function restToSql(rest: Rest): string {
-  return rest === NO_REST ? '{}' : JSON.stringify(rest);
+  return rest === NO_REST ? '{}' : canonicalJson(rest);
 }
 
 const jsonOrNull = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));

@@ -157,10 +157,14 @@ export const SCOPE_COLUMN = 'scope TEXT';
 export const LINK_COLUMNS = {
   retired_at: laterColumn('retired_at'),
   believed_until: laterColumn('believed_until'),
+  believed_from: laterColumn('believed_from'),
+  earlier: laterColumn('earlier', 'array'),
 } as const;
 
-function laterColumn(name: string): string {
-  return `${name} TEXT GENERATED ALWAYS AS (iif(json_valid(rest), rest ->> '$.${name}', NULL)) VIRTUAL`;
+function laterColumn(name: string, type?: 'array'): string {
+  const value = `rest ->> '$.${name}'`;
+  const read = type === undefined ? value : `iif(json_type(rest, '$.${name}') = '${type}', ${value}, NULL)`;
+  return `${name} TEXT GENERATED ALWAYS AS (iif(json_valid(rest), ${read}, NULL)) VIRTUAL`;
 }
 
 /** The messages to an agent, the newest first. Databases without it get it when they are opened for writing. */
@@ -170,6 +174,12 @@ export const ADDRESSEE_INDEX = `CREATE INDEX memories_addressee ON memories
 /** The links of a memory in the order in which a walk takes them. Databases without it get it likewise. */
 export const WALK_INDEX = `CREATE INDEX memory_links_walk ON memory_links
   (source_id, coalesce(valid_from, created_at), created_at, target_id, relation)`;
+
+/** The links of a memory that were made again or corrected. Databases without it get it likewise. */
+export const EARLIER_INDEX = `CREATE INDEX memory_links_earlier ON memory_links (source_id, target_id)
+  WHERE earlier IS NOT NULL`;
+export const EARLIER_TARGET_INDEX = `CREATE INDEX memory_links_earlier_target ON memory_links (target_id)
+  WHERE earlier IS NOT NULL`;
 
 /** Refusals by policies, which are counted before one more is recorded. Databases without it get it likewise. */
 export const REFUSAL_INDEX = `CREATE INDEX signed_events_refusals ON signed_events (timestamp, agent_id)
@@ -258,6 +268,8 @@ CREATE TABLE memory_links (
 ) WITHOUT ROWID;
 CREATE INDEX memory_links_target ON memory_links (target_id);
 ${WALK_INDEX};
+${EARLIER_INDEX};
+${EARLIER_TARGET_INDEX};
 
 CREATE TABLE archived_memories (
   id TEXT PRIMARY KEY,${MEMORY_COLUMNS},

@@ -160,6 +160,8 @@ export function identityContract(name: string, open: () => Promise<StoreUnderTes
         public_key: null,
         retired_at: null,
         believed_until: null,
+        believed_from: null,
+        earlier: [],
         rest: {},
       };
       assert.equal(code(await store.execute({ kind: 'import-link', link })), 'ok');

@@ -22,7 +22,7 @@ import { histories, shapeOf, valuesOf } from '../support/version-sets.js';
 /** Members that came after the first format of their kind. */
 const LATER: Readonly<Record<string, readonly string[]>> = {
   memory: [],
-  link: ['believed_until', 'public_key', 'retired_at'],
+  link: ['believed_from', 'believed_until', 'earlier', 'public_key', 'retired_at'],
   standard: ['governance', 'operator_set'],
   adoption: [],
   alias: [],

@@ -141,7 +141,10 @@ class Histories {
     });
     // A link that holds stays as it is.
     if (!made.ok || made.value.change !== 'created') return;
-    this.model.link(link, { at, what: 'linked', from: step.from, until: step.until });
+    this.model.link(link, {
+      ...{ at, what: 'linked', observedBy: step.by },
+      ...{ from: step.from, until: step.until },
+    });
   }
 
   async ask(asking: Question): Promise<void> {

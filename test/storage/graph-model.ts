@@ -5,6 +5,7 @@ type Event =
   | {
       readonly at: string;
       readonly what: 'linked';
+      readonly observedBy: string | null;
       readonly from: string | null;
       readonly until: string | null;
     }
@@ -14,7 +15,6 @@ interface ModelLink {
   readonly source: string;
   readonly target: string;
   readonly relation: Relation;
-  readonly observedBy: string | null;
   readonly events: Event[];
 }
 
@@ -45,7 +45,7 @@ interface Believed {
 
 /**
  * The knowledge graph as plain lists: a link is the list of its events, and what was believed on a day is what the events
- * until that day say. It tries every path.
+ * until that day say: each time that it was made begins a period of its own. It tries every path.
  */
 export class GraphModel {
   private readonly links = new Map<string, ModelLink>();
@@ -56,12 +56,11 @@ export class GraphModel {
     return [...this.links.keys()].sort();
   }
 
-  link(link: Pick<Link, 'source_id' | 'target_id' | 'relation' | 'observed_by'>, event: Event): void {
-    const { source_id: source, target_id: target, relation, observed_by: observedBy } = link;
-    this.links.set(`${source}|${target}|${relation}`, {
-      ...{ source, target, relation, observedBy },
-      events: [event],
-    });
+  link(link: Pick<Link, 'source_id' | 'target_id' | 'relation'>, event: Event): void {
+    const { source_id: source, target_id: target, relation } = link;
+    const key = `${source}|${target}|${relation}`;
+    const events = [...(this.links.get(key)?.events ?? []), event];
+    this.links.set(key, { source, target, relation, events });
   }
 
   end(key: string, at: string, until: string): void {
@@ -87,7 +86,7 @@ export class GraphModel {
         const { source, target, relation, from, until, observedBy, created } = link;
         if (source !== trail.at(-1) || trail.includes(target)) continue;
         const path = [...trail, target].join('->');
-        rows.set(`${path} ${relation}`, {
+        rows.set(`${path} ${relation} ${created}`, {
           depth: trail.length,
           order: [from ?? created, created, path, relation],
           row: {
@@ -155,19 +154,18 @@ export class GraphModel {
       return as === null || privateTo === null || privateTo === as;
     };
     return [...this.links.values()].flatMap((link) => {
-      const { source, target, relation, observedBy, events } = link;
-      const known = events.filter(({ at }) => believedAt === null || at <= believedAt);
-      const [first] = known;
-      if (first === undefined || first.what !== 'linked' || !sees(source) || !sees(target)) return [];
-      // An end that was moved: what was believed before the last one is the end before it.
-      const ends = events.filter(({ what }) => what === 'ended').map(({ at, until }) => ({ at, until }));
-      const last = ends.at(-1);
-      const isKnown = last !== undefined && (believedAt === null || last.at <= believedAt);
-      const until = isKnown ? last.until : (ends.at(-2)?.until ?? first.until);
-      const holds =
-        validAt === null || ((first.from ?? first.at) <= validAt && (until === null || validAt < until));
-      if (!holds) return [];
-      return [{ source, target, relation, observedBy, created: first.at, from: first.from, until }];
+      const { source, target, relation, events } = link;
+      if (!sees(source) || !sees(target)) return [];
+      const periods: Believed[] = [];
+      for (const event of events.filter(({ at }) => believedAt === null || at <= believedAt)) {
+        const { at: created, until } = event;
+        if (event.what === 'ended') periods.push({ ...periods.pop()!, until });
+        else periods.push({ source, target, relation, ...event, created, from: event.from, until });
+      }
+      return periods.filter(
+        ({ from, created, until }) =>
+          validAt === null || ((from ?? created) <= validAt && (until === null || validAt < until)),
+      );
     });
   }
 

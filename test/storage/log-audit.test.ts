@@ -12,7 +12,13 @@ async function audited(): Promise<Replica> {
   for (const id of ['kept', 'gone']) await one.run(storing({ id, title: id }));
   const ends = { source_id: 'kept', target_id: 'gone' };
   const unset = { valid_from: null, valid_until: null, observed_by: null, signature: null, signed_at: null };
-  const later = { public_key: null, retired_at: null, believed_until: null };
+  const later = {
+    public_key: null,
+    retired_at: null,
+    believed_until: null,
+    believed_from: null,
+    earlier: [],
+  };
   for (const relation of ['related_to', 'supersedes'] as const) {
     const link = { ...ends, relation, created_at, ...unset, attest_level: 'unsigned', ...later, rest: {} };
     await one.run({ kind: 'import-link', link });

@@ -360,6 +360,8 @@ describe('operations of other nodes', () => {
               public_key: null,
               retired_at: null,
               believed_until: null,
+              believed_from: null,
+              earlier: [],
               rest: {},
             } as const;
             await attempt({ kind: 'import-link', link });

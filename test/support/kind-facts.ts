@@ -35,7 +35,13 @@ const MEMORY_IMAGE: Json = {
   ...{ mentioned_entity_id: null, write_signature: null, created_hlc: '', edited: '' },
 };
 
-const LINK_LATER: Json = { public_key: null, retired_at: null, believed_until: null };
+const LINK_LATER: Json = {
+  public_key: null,
+  retired_at: null,
+  believed_until: null,
+  believed_from: null,
+  earlier: [],
+};
 
 const LINK_IMAGE: Json = {
   ...{ source_id: '', target_id: '', relation: 'related_to', created_at: '', valid_from: null },

@@ -84,6 +84,8 @@ export const linking = (source_id: string, target_id: string) =>
       public_key: null,
       retired_at: null,
       believed_until: null,
+      believed_from: null,
+      earlier: [],
       rest: {},
     },
   }) as const;

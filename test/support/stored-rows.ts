@@ -43,7 +43,8 @@ const memoryText = (row: SqlRow): string =>
 const linkText = (row: SqlRow): string =>
   textOf(row, LINK, (member) => {
     // Members that came later have no columns that are written.
-    const value = member in LINK.later ? (JSON.parse(String(row['rest']))[member] ?? null) : row[member];
+    const value =
+      member in LINK.later ? (JSON.parse(String(row['rest']))[member] ?? LINK.later[member]) : row[member];
     return value instanceof Buffer ? value.toString('base64') : value;
   });
 

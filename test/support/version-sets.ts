@@ -28,6 +28,17 @@ const POOL: readonly unknown[] = [
   ...[{}, { agent_id: 'ai:a' }, { agent_id: 'ai:b', attest_level: 'agent_attested', attested_by: 'p' }],
   ...[[], ['b', 'a'], ['a', 'c'], [{ uri: 'doc:1' }], [{ agent_id: 'ai:a', approved_at: '2026-01-01' }]],
   ...[[{ gate: 'write', namespace: 'team' }], [{ kind: 'memory', id: 'a', version: 1, digest: 'ab' }]],
+  [
+    {
+      ...{
+        created_at: '2026-01-01T00:00:00.000Z',
+        valid_from: null,
+        valid_until: '2026-02-01',
+        observed_by: 'ai:a',
+      },
+      ...{ believed_from: '2026-01-01T00:00:00.000Z', believed_to: null },
+    },
+  ],
   [{ id: 'a', namespace: 'n', title: 't', content: 'c', tier: 'mid', owner: null, scope: null }],
 ];
 

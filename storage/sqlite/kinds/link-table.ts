@@ -39,15 +39,23 @@ function laterFromSql(text: string): Pick<Link, LaterMember | 'rest'> {
     public_key = null,
     retired_at = null,
     believed_until = null,
+    believed_from = null,
+    earlier = [],
     ...rest
   } = restFromSql(text) as Partial<Link>;
-  return { public_key, retired_at, believed_until, rest };
+  return { public_key, retired_at, believed_until, believed_from, earlier, rest };
 }
 
-function laterToSql({ rest, public_key, retired_at, believed_until }: Link): string {
-  const later = Object.entries({ public_key, retired_at, believed_until }).filter(
-    ([, value]) => value !== null,
-  );
+function laterToSql({ rest, earlier, ...link }: Link): string {
+  const { public_key, retired_at, believed_until, believed_from } = link;
+  const past = earlier.length === 0 ? null : earlier;
+  const later = Object.entries({
+    public_key,
+    retired_at,
+    believed_until,
+    believed_from,
+    earlier: past,
+  }).filter(([, value]) => value !== null);
   return restToSql(later.length === 0 ? rest : { ...rest, ...Object.fromEntries(later) });
 }
 

@@ -25,6 +25,8 @@ import { runDecision } from '../run-decision.js';
 import {
   ADDRESSEE_INDEX,
   DATABASE_FORM,
+  EARLIER_INDEX,
+  EARLIER_TARGET_INDEX,
   LINK_COLUMNS,
   NEAR_DUPLICATE_TABLES,
   REFUSAL_INDEX,
@@ -78,7 +80,7 @@ export function upgradeForm(db: Connection, options: OpenOptions): void {
     throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
   }
   addLinkColumns(db);
-  for (const index of [WALK_INDEX, ADDRESSEE_INDEX, REFUSAL_INDEX])
+  for (const index of [WALK_INDEX, EARLIER_INDEX, EARLIER_TARGET_INDEX, ADDRESSEE_INDEX, REFUSAL_INDEX])
     db.exec(index.replace('INDEX', 'INDEX IF NOT EXISTS'));
   createRecordIndexes(db);
   expectTextRules(db);

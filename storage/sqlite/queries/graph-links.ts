@@ -5,7 +5,7 @@ import type { Viewer } from '../../../protocol/ranking/types.js';
 import { visibleArchived, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-/** A link with the memory at its other end, whose title is null when the caller may not see it. */
+/** A link, or an earlier period of one, with the memory at its other end, whose title is null when the caller may not see it. */
 export interface LinkRow extends LinkTimes {
   readonly id: string;
   readonly relation: string;
@@ -14,14 +14,33 @@ export interface LinkRow extends LinkTimes {
   readonly namespace: string | null;
 }
 
-const START = 'coalesce(l.valid_from, l.created_at)';
+/** Where the links are read from, and what their columns are called there. */
+interface Part {
+  readonly from: (own: 'source_id' | 'target_id') => string;
+  readonly column: (name: string) => string;
+  /** True for what a link says now. */
+  readonly present: boolean;
+}
 
-/** The links of single memories, for one caller at one moment. The rows of a list are read as they are taken. */
+const PRESENT: Part = { from: () => 'memory_links l', column: (name) => `l.${name}`, present: true };
+const PAST: Part = {
+  // Few links have a past, and these indexes have only those.
+  from: (own) =>
+    `memory_links l INDEXED BY ${own === 'source_id' ? 'memory_links_earlier' : 'memory_links_earlier_target'}
+       JOIN json_each(l.earlier) p ON l.earlier IS NOT NULL`,
+  column: (name) => `l.earlier ->> (p.fullkey || '.${name}')`,
+  present: false,
+};
+
+/**
+ * The links of single memories, each followed by its earlier periods as further rows, for one caller at one moment. The
+ * rows of a list are read as they are taken.
+ */
 export class GraphLinks {
   private readonly viewer: Viewer;
   private readonly gate;
   private readonly archiveGate;
-  private readonly columns: string;
+  private readonly believed: boolean;
   private readonly names = new Map<string, MemoryName | null>();
 
   constructor(
@@ -32,9 +51,28 @@ export class GraphLinks {
     this.viewer = viewer;
     this.gate = visibleRows('m', viewer, now);
     this.archiveGate = visibleArchived('a', viewer);
-    // These two are taken out of JSON, so they are read only when they matter.
-    const believed = moment.believedAt === null ? '' : ', l.retired_at, l.believed_until';
-    this.columns = `l.relation, l.created_at, l.valid_from, l.valid_until, l.observed_by${believed}`;
+    this.believed = moment.believedAt !== null;
+  }
+
+  /** The statement that reads what links say now, and then what they said before. */
+  private both(select: (part: Part, columns: string) => string): string {
+    return [PRESENT, PAST].map((part) => select(part, this.columnsOf(part))).join(' UNION ALL ');
+  }
+
+  private columnsOf({ column, present }: Part): string {
+    const now = present ? column : () => 'NULL';
+    const then = present ? () => 'NULL' : column;
+    const named = (names: readonly string[], of: (name: string) => string) =>
+      names.map((name) => `${of(name)} AS ${name}`);
+    return [
+      'l.relation',
+      ...named(['created_at', 'valid_from', 'valid_until', 'observed_by'], column),
+      ...named(['believed_to'], then),
+      // These are taken out of JSON, so they are read only when they matter.
+      ...(this.believed
+        ? [...named(['retired_at', 'believed_until'], now), ...named(['believed_from'], column)]
+        : []),
+    ].join(', ');
   }
 
   /** The links from memories by source, start, creation, target and relation (text order), from a start on. */
@@ -42,22 +80,27 @@ export class GraphLinks {
     const from = since === null ? {} : { since };
     return this.parts.statements
       .get(
-        `SELECT l.source_id, l.target_id, ${this.columns}, m.title, m.namespace AS target_namespace
-         FROM memory_links l LEFT JOIN memories m ON m.id = l.target_id AND ${this.gate.sql}
-         WHERE l.source_id IN (SELECT value FROM json_each(@ids)) ${since === null ? '' : `AND ${START} >= @since`}
-         ORDER BY l.source_id, ${START}, l.created_at, l.target_id, l.relation`,
+        `${this.both((part, columns) => {
+          const start = `coalesce(${part.column('valid_from')}, ${part.column('created_at')})`;
+          return `SELECT l.source_id, l.target_id, ${start} AS start, ${columns}, m.title, m.namespace AS target_namespace
+             FROM ${part.from('source_id')} LEFT JOIN memories m ON m.id = l.target_id AND ${this.gate.sql}
+             WHERE l.source_id IN (SELECT value FROM json_each(@ids)) ${since === null ? '' : `AND ${start} >= @since`}`;
+        })} ORDER BY source_id, start, created_at, target_id, relation`,
       )
       .iterate({ ...this.gate.parameters, ids: JSON.stringify(ids), ...from }) as Iterable<WalkLink>;
   }
 
   /** The links from or to a memory, by the other end and relation. */
   byId(id: string, direction: 'out' | 'in'): Iterable<LinkRow> {
-    const [own, other] = direction === 'out' ? ['source_id', 'target_id'] : ['target_id', 'source_id'];
+    const [own, other] =
+      direction === 'out' ? (['source_id', 'target_id'] as const) : (['target_id', 'source_id'] as const);
     return this.parts.statements
       .get(
-        `SELECT l.${other} AS id, ${this.columns}, m.title, m.namespace
-         FROM memory_links l LEFT JOIN memories m ON m.id = l.${other} AND ${this.gate.sql}
-         WHERE l.${own} = @id ORDER BY l.${other}, l.relation`,
+        `${this.both(
+          ({ from }, columns) =>
+            `SELECT l.${other} AS id, ${columns}, m.title, m.namespace
+             FROM ${from(own)} LEFT JOIN memories m ON m.id = l.${other} AND ${this.gate.sql} WHERE l.${own} = @id`,
+        )} ORDER BY id, relation`,
       )
       .iterate({ ...this.gate.parameters, id }) as Iterable<LinkRow>;
   }
@@ -66,8 +109,11 @@ export class GraphLinks {
   around(id: string): Iterable<LinkTimes & { readonly id: string }> {
     return this.parts.statements
       .get(
-        `SELECT l.target_id AS id, ${this.columns} FROM memory_links l WHERE l.source_id = @id
-         UNION ALL SELECT l.source_id, ${this.columns} FROM memory_links l WHERE l.target_id = @id`,
+        this.both(
+          ({ from }, columns) =>
+            `SELECT l.target_id AS id, ${columns} FROM ${from('source_id')} WHERE l.source_id = @id
+             UNION ALL SELECT l.source_id, ${columns} FROM ${from('target_id')} WHERE l.target_id = @id`,
+        ),
       )
       .iterate({ id }) as Iterable<LinkTimes & { readonly id: string }>;
   }
@@ -76,8 +122,10 @@ export class GraphLinks {
   between(sourceId: string, targetId: string): readonly (LinkTimes & { readonly relation: string })[] {
     return this.parts.statements
       .get(
-        `SELECT ${this.columns} FROM memory_links l WHERE l.source_id = @source AND l.target_id = @target
-         ORDER BY l.relation`,
+        `${this.both(
+          ({ from }, columns) =>
+            `SELECT ${columns} FROM ${from('source_id')} WHERE l.source_id = @source AND l.target_id = @target`,
+        )} ORDER BY relation`,
       )
       .all({ source: sourceId, target: targetId }) as (LinkTimes & { readonly relation: string })[];
   }

@@ -4,6 +4,7 @@ import type { CreateLink } from '../../../protocol/graph/create-link.js';
 import type { InvalidateLink } from '../../../protocol/graph/invalidate-link.js';
 import type { Link } from '../../../protocol/graph/link.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
+import { LINK_EARLIER_PERIODS_MAX } from '../../../protocol/limits.js';
 import type { MemoryRow } from '../../../protocol/memory/memory.js';
 import { linking, OPERATOR, tenant } from '../../support/memories.js';
 import { aKindRow, aRow, at, decideOver, NOW, refused, taken } from '../decide/answerer.js';
@@ -77,12 +78,48 @@ describe('linking', () => {
     const retired: Link = { ...ended, valid_until: at(10), retired_at: at(-10) };
     for (const held of [ended, retired]) {
       const { value, mutations } = taken(linkOver(held));
-      assert.deepEqual(value, { change: 'created', link: given });
+      assert.equal(value.change, 'created');
+      assert.deepEqual(value.link, { ...given, earlier: value.link.earlier });
       assert.deepEqual(mutations[0], {
         ...{ mutation: 'write', ...subject, word: 'link', namespace: 'where it was made' },
-        ...{ seen: row(held).stamp.seen, before: held, image: given },
+        ...{ seen: row(held).stamp.seen, before: held, image: value.link },
       });
     }
+  });
+
+  it('keeps what the link said before, each period and each end that was corrected', () => {
+    const ended = { valid_from: at(-60), observed_by: 'ai:a', created_at: at(-60) };
+    const held: Link = {
+      ...stands,
+      ...ended,
+      valid_until: at(-10),
+      retired_at: at(-20),
+      believed_until: at(90),
+    };
+    const past = [
+      { ...ended, valid_until: at(90), believed_from: at(-60), believed_to: at(-20) },
+      { ...ended, valid_until: at(-10), believed_from: at(-20), believed_to: null },
+    ];
+    assert.deepEqual(taken(linkOver(held)).value.link, { ...given, earlier: past });
+    const open: Link = { ...held, retired_at: null, believed_until: null };
+    const [, last] = past;
+    assert.deepEqual(taken(linkOver(open)).value.link.earlier, [{ ...last, believed_from: at(-60) }]);
+  });
+
+  it('keeps a bounded past: corrected ends go before periods, and the oldest first', () => {
+    const max = LINK_EARLIER_PERIODS_MAX;
+    const entry = (number: number, isCorrected: boolean) => ({
+      ...{ created_at: at(-1000), valid_from: null, valid_until: null, observed_by: String(number) },
+      ...{ believed_from: at(-1000), believed_to: isCorrected ? at(-900) : null },
+    });
+    const ended: Link = { ...stands, valid_until: at(-10), observed_by: 'last' };
+    const names = (earlier: Link['earlier']) =>
+      taken(linkOver({ ...ended, earlier })).value.link.earlier.map(({ observed_by }) => observed_by);
+    const numbers = Array.from({ length: max }, (_, number) => number);
+    const periods = names(numbers.map((number) => entry(number, false)));
+    assert.deepEqual(periods, [...numbers.slice(1).map(String), 'last']);
+    const mixed = names(numbers.map((number) => entry(number, number === 7 || number === 9)));
+    assert.deepEqual(mixed, [...numbers.filter((number) => number !== 7).map(String), 'last']);
   });
 
   it('comes after the removal of a link that was dropped', () => {

@@ -98,10 +98,12 @@ async function ask<Q extends Query>(store: Store, query: Q): Promise<AnswerOf<Q>
 }
 
 /** A link of the first format has neither members that came later nor unknown ones. */
-function exportedLink({ rest, public_key, retired_at, believed_until, ...first }: Link): object {
+function exportedLink({ rest, earlier, believed_from, ...others }: Link): object {
+  const { public_key, retired_at, believed_until, ...first } = others;
   const later = { public_key, retired_at, believed_until };
   const link = Object.values(later).every((value) => value === null) ? first : { ...first, ...later };
-  return Object.keys(rest).length === 0 ? link : { ...link, rest };
+  const past = earlier.length === 0 ? {} : { earlier, believed_from };
+  return { ...link, ...past, ...(Object.keys(rest).length === 0 ? {} : { rest }) };
 }
 
 /** Every memory that the log speaks of and that is there, hidden and expired ones too. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { SettingFlags } from '../../../node/config/load-settings.js';
 import type { Replication } from '../../../node/pipeline/call.js';
@@ -162,6 +163,66 @@ describe('links over HTTP', () => {
         ...['memory_link.created', 'memory_link.invalidated', 'memory_link.created'],
       ]);
     });
+  });
+
+  it('keep each period when they are made again, on both axes of time, also in an export', async () => {
+    await withNode(
+      2,
+      async (node, [a, b]) => {
+        const first = { valid_from: '2020-01-01T00:00:00.000Z', valid_until: '2021-01-01T00:00:00.000Z' };
+        const second = { valid_from: '2022-01-01T00:00:00.000Z' };
+        await link(node, { ...pair(a!, b!), ...first });
+        const between = new Date().toISOString();
+        await sleep(5);
+        assert.equal((await link(node, { ...pair(a!, b!), ...second })).json!['created'], true);
+        const body = { ...pair(a!, b!), valid_until: '2023-01-01T00:00:00.000Z' };
+        await node.send('POST', `${API}/kg/invalidate`, body, as('ai:alice'));
+        const isThere = async (question: object) => {
+          const answer = await node.send(
+            'POST',
+            `${API}/kg/query`,
+            { source_id: a, ...question },
+            as('ai:alice'),
+          );
+          return (answer.json!['memories'] as object[]).length;
+        };
+        for (const [valid_at, count] of [
+          ['2019-06-01T00:00:00Z', 0],
+          ['2020-06-01T00:00:00Z', 1],
+          ['2021-06-01T00:00:00Z', 0],
+          ['2022-06-01T00:00:00Z', 1],
+          ['2024-06-01T00:00:00Z', 0],
+        ] as const)
+          assert.equal(await isThere({ valid_at }), count, valid_at);
+        const believed = { valid_at: '2022-06-01T00:00:00Z', believed_at: between };
+        assert.equal(await isThere(believed), 0);
+        const path = `${API}/kg/timeline?source_id=${a}`;
+        const timeline = await node.send('GET', path, undefined, as('ai:alice'));
+        const spans = (timeline.json!['events'] as Record<string, string>[]).map(
+          ({ valid_from, valid_until }) => [valid_from, valid_until],
+        );
+        assert.deepEqual(spans, [
+          [first.valid_from, first.valid_until],
+          [second.valid_from, body.valid_until],
+        ]);
+        const [shown] = listed(await linksOf(node, a!));
+        const [period] = shown!['earlier'] as Record<string, string>[];
+        assert.deepEqual(
+          [period!['valid_from'], period!['valid_until']],
+          [first.valid_from, first.valid_until],
+        );
+
+        const exported = (await node.send('GET', `${API}/export`, undefined, as('ai:root'))).json!;
+        await node.send('DELETE', `${API}/links`, pair(a!, b!), as('ai:alice'));
+        assert.deepEqual(listed(await linksOf(node, a!)), []);
+        const { memories, links } = exported;
+        const back = { memories, links, trust_source: true };
+        const imported = await node.send('POST', `${API}/import`, back, as('ai:root'));
+        assert.deepEqual(imported.json!['errors'], [], imported.text);
+        assert.deepEqual(listed(await linksOf(node, a!))[0]!['earlier'], shown!['earlier']);
+      },
+      { adminAgentIds: ['ai:root'], adminHeaderTrust: true },
+    );
   });
 
   it('of reflections never close a circle; the refusal is recorded and counts', async () => {
