@@ -27,7 +27,7 @@ export const backupCommand = defineCommand({
   examples: ['backup', 'backup --to /var/backups/mnemesh --keep 7'],
   run: async (parsed, terminal) => {
     const keep = flagValue(parsed, 'keep') ?? String(BACKUPS_KEPT);
-    if (!/^[1-9]\d{0,5}$/.test(keep)) return fail('INVALID_ARGUMENT', '--keep must be a number, 1 or more');
+    if (!/^[1-9]\d{0,5}$/.test(keep)) return fail('VALIDATION_FAILED', '--keep must be a number, 1 or more');
     const { backUp } = await import('../node/runtime/backup.js');
     const progress = new Progress(process.stderr, 'backup:');
     const folder = flagValue(parsed, 'to') ?? './backups';

@@ -21,7 +21,7 @@ export interface CommandDeclaration {
 
 /**
  * Makes a command from its declaration: it reads its words strictly (INVALID_ARGUMENT, UNKNOWN_FIELD), checks required
- * positionals and choices, and writes its help.
+ * positionals, flags and choices (VALIDATION_FAILED), and writes its help.
  */
 export function defineCommand(declaration: CommandDeclaration): Command {
   const { name, summary, flags = [], positionals = [], examples = [] } = declaration;
@@ -75,7 +75,7 @@ export function defineCommand(declaration: CommandDeclaration): Command {
 
 const docOf = (flag: DocumentedFlag) => (flag.required === true ? `${flag.doc} (required)` : flag.doc);
 
-/** INVALID_ARGUMENT for a positional or flag that is missing, or a value that is not one of the choices. */
+/** VALIDATION_FAILED for a positional or flag that is missing, or a value that is not one of the choices. */
 function checked(
   parsed: ParsedArguments,
   flags: readonly DocumentedFlag[],
@@ -92,7 +92,7 @@ function checked(
   ];
   if (missing.length > 0) {
     const names = missing.map(({ shown }) => shown).join(', ');
-    return fail('INVALID_ARGUMENT', `missing required argument: ${names}`, {
+    return fail('VALIDATION_FAILED', `missing required argument: ${names}`, {
       fields: missing.map(({ name }) => name.replaceAll('-', '_')),
     });
   }
@@ -108,7 +108,7 @@ function checked(
     const wrong = choices === undefined ? undefined : values.find((value) => !choices.includes(value));
     if (wrong !== undefined) {
       const known = choices?.join(', ');
-      return fail('INVALID_ARGUMENT', `${shown}: "${wrong}" is not one of ${known}`, { fields: [name] });
+      return fail('VALIDATION_FAILED', `${shown}: "${wrong}" is not one of ${known}`, { fields: [name] });
     }
   }
   return { ok: true, value: parsed };

@@ -51,7 +51,7 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
   for (const text of parsed.flags.get('remote') ?? []) {
     const url = nodeUrl(text);
     if (url === null)
-      return fail('INVALID_ARGUMENT', '--remote must be an http or https URL without a password');
+      return fail('VALIDATION_FAILED', '--remote must be an http or https URL without a password');
     nodes.push(url);
   }
   const problem = contradiction(parsed, nodes.length > 0);

@@ -11,7 +11,7 @@ type Input = Record<string, unknown>;
 
 /**
  * The fields of a call from the typed words: text is converted to the types of the schema, and `-` is read from
- * standard input if the binding allows it. INVALID_ARGUMENT names everything that is missing.
+ * standard input if the binding allows it. VALIDATION_FAILED names everything that is missing.
  */
 export async function operationInput(
   operation: CliOperation,
@@ -25,7 +25,7 @@ export async function operationInput(
   );
   if (missing.length > 0) {
     const names = missing.map((field) => argumentName(operation, field)).join(', ');
-    return fail('INVALID_ARGUMENT', `missing required argument: ${names}`, { fields: missing });
+    return fail('VALIDATION_FAILED', `missing required argument: ${names}`, { fields: missing });
   }
   const input: Input = { ...operation.cli.defaults };
   let stdinTakenBy: string | null = null;

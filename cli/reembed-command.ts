@@ -33,7 +33,7 @@ export const reembedCommand = defineCommand({
   run: async (parsed, terminal) => {
     const batch = flagValue(parsed, 'batch') ?? null;
     if (batch !== null && !/^[1-9]\d{0,3}$/.test(batch)) {
-      return fail('INVALID_ARGUMENT', '--batch must be a number from 1 to 9999', { fields: ['batch'] });
+      return fail('VALIDATION_FAILED', '--batch must be a number from 1 to 9999', { fields: ['batch'] });
     }
     return await run(parsed, terminal, batch === null ? null : Number(batch));
   },

@@ -26,7 +26,7 @@ export const repairCommand = defineCommand({
   examples: ['repair', 'repair --json', 'repair --clock --dry-run'],
   run: async (parsed, terminal) => {
     if (isOn(parsed, 'clock')) return await repairClock(parsed, terminal);
-    if (isOn(parsed, 'dry-run')) return fail('INVALID_ARGUMENT', '--dry-run needs --clock');
+    if (isOn(parsed, 'dry-run')) return fail('VALIDATION_FAILED', '--dry-run needs --clock');
     const progress = new Progress(process.stderr, 'repair:');
     let engine: ReturnType<typeof repairFile>;
     try {

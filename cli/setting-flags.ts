@@ -32,7 +32,7 @@ export function settingFlag(key: Setting['key'], doc?: string): DocumentedFlag {
 }
 
 /**
- * The values that the flags of these settings give. INVALID_ARGUMENT for text that is not a number, or is out of
+ * The values that the flags of these settings give. VALIDATION_FAILED for text that is not a number, or is out of
  * bounds.
  */
 export function settingsOfFlags(
@@ -67,11 +67,11 @@ function readValue(row: Flagged, text: string): Result<unknown> {
 function numberOf(row: Flagged, text: string): Result<number | null> {
   const { form, name } = row.flag;
   if (form !== undefined && !form.match.test(text))
-    return fail('INVALID_ARGUMENT', `${name} ${form.problem}`);
+    return fail('VALIDATION_FAILED', `${name} ${form.problem}`);
   const { min = 0, max = 999_999_999 } = row;
   const fits = /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max;
   if (form === undefined && !fits) {
-    return fail('INVALID_ARGUMENT', `${name} must be a number from ${min} to ${max}`, {
+    return fail('VALIDATION_FAILED', `${name} must be a number from ${min} to ${max}`, {
       fields: [nameOf(row).replaceAll('-', '_')],
     });
   }

@@ -65,7 +65,7 @@ function sourceOf(parsed: ParsedArguments): Result<{ flag: 'pub' | 'priv'; file:
   const priv = flagValue(parsed, 'priv');
   if (pub !== undefined && priv === undefined) return ok({ flag: 'pub', file: pub });
   if (priv !== undefined && pub === undefined) return ok({ flag: 'priv', file: priv });
-  return fail('INVALID_ARGUMENT', 'give either --pub or --priv, with the file that holds the key', {
+  return fail('VALIDATION_FAILED', 'give either --pub or --priv, with the file that holds the key', {
     fields: ['pub', 'priv'],
   });
 }

@@ -21,7 +21,7 @@ export const adoptCommand = defineCommand({
     const peerId = parsed.positionals[0]!;
     if (!isPeerId(peerId)) {
       const message = `"${peerId}" is not a peer id; "mesh status" shows the peer ids of the mesh`;
-      return fail('INVALID_ARGUMENT', message, { fields: ['peer_id'] });
+      return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });
     }
     const settings = daemonSettings(parsed);
     if (!settings.ok) return failed(settings.error);

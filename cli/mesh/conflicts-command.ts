@@ -27,7 +27,7 @@ export const conflictsCommand = defineCommand({
       const text = flagValue(parsed, 'limit') ?? String(LIMIT);
       const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
       if (limit < 1 || limit > LIMIT_MAX) {
-        return fail('INVALID_ARGUMENT', `--limit must be a number from 1 to ${LIMIT_MAX}`, {
+        return fail('VALIDATION_FAILED', `--limit must be a number from 1 to ${LIMIT_MAX}`, {
           fields: ['limit'],
         });
       }

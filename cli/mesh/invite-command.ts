@@ -65,7 +65,7 @@ const DEFAULT_TTL = '1h';
 function termsOf(parsed: ParsedArguments): Result<{ seconds: number; namespaces: readonly string[] | null }> {
   const seconds = ageSeconds(flagValue(parsed, 'ttl') ?? DEFAULT_TTL);
   if (seconds === null || seconds < 1 || seconds > INVITE_TTL_SECONDS_MAX) {
-    return fail('INVALID_ARGUMENT', '--ttl must be a time such as 30m, 12h or 7d, at most 7d', {
+    return fail('VALIDATION_FAILED', '--ttl must be a time such as 30m, 12h or 7d, at most 7d', {
       fields: ['ttl'],
     });
   }
@@ -77,7 +77,7 @@ function termsOf(parsed: ParsedArguments): Result<{ seconds: number; namespaces:
     .filter((glob) => glob !== '');
   const wrong = namespaces.length === 0 || namespaces.some((glob) => !isGlob(glob));
   if (wrong || namespaces.length > 100) {
-    return fail('INVALID_ARGUMENT', '--namespaces must list patterns such as team/** or public/*', {
+    return fail('VALIDATION_FAILED', '--namespaces must list patterns such as team/** or public/*', {
       fields: ['namespaces'],
     });
   }

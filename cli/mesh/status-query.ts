@@ -17,12 +17,12 @@ export const DAEMON_FLAGS: readonly DocumentedFlag[] = [
   { name: 'port', kind: 'value', value: 'number', doc: 'Its port (default 9077)' },
 ];
 
-/** The settings under flags that give the daemon's address. INVALID_ARGUMENT for text that is not a port. */
+/** The settings under flags that give the daemon's address. VALIDATION_FAILED for text that is not a port. */
 export function daemonSettings(parsed: ParsedArguments) {
   const host = flagValue(parsed, 'host');
   const port = flagValue(parsed, 'port');
   if (port !== undefined && !/^\d{1,5}$/.test(port))
-    return fail('INVALID_ARGUMENT', '--port must be a port number');
+    return fail('VALIDATION_FAILED', '--port must be a port number');
   return ok(
     settingsFor(parsed, {
       ...(host === undefined ? {} : { host }),

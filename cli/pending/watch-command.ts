@@ -40,7 +40,7 @@ async function watchThere(
 ): Promise<Result<number>> {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    return fail('INVALID_ARGUMENT', '--url must be the address of a node, such as http://127.0.0.1:9077');
+    return fail('VALIDATION_FAILED', '--url must be the address of a node, such as http://127.0.0.1:9077');
   }
   const { apiKey, agentId } = settingsFor(parsed);
   const agent = flagValue(parsed, 'agent-id') ?? agentId;

@@ -45,7 +45,7 @@ export const addCommand = defineCommand({
   run: async (parsed, terminal) => {
     const matcher = parsedObject(flagValue(parsed, 'matcher')!);
     if (matcher === null) {
-      return fail('INVALID_ARGUMENT', '--matcher must be a JSON object', { fields: ['matcher'] });
+      return fail('VALIDATION_FAILED', '--matcher must be a JSON object', { fields: ['matcher'] });
     }
     const signer = signerFor(parsed);
     if (!signer.ok) return failed(signer.error);

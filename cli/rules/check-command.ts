@@ -29,7 +29,7 @@ export const checkCommand = defineCommand({
   run: async (parsed, terminal) => {
     const payload = parsedObject(flagValue(parsed, 'payload')!);
     if (payload === null) {
-      return fail('INVALID_ARGUMENT', '--payload must be a JSON object', { fields: ['payload'] });
+      return fail('VALIDATION_FAILED', '--payload must be a JSON object', { fields: ['payload'] });
     }
     return withLocalRunner(parsed, async (runner, caller) => {
       const answer = await runner.run(memoryCheckAgentAction, {

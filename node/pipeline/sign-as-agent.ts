@@ -13,7 +13,7 @@ type Input = Readonly<Record<string, unknown>>;
 /**
  * Signs a write with the caller's own key file where the input requests it (`sign`, only on the command line; interface
  * §4.2, rule 7). The result carries a signature and an instant like a write from another machine, so that one path
- * verifies both. INVALID_ARGUMENT without a named agent, ATTESTATION_FAILED without its key, CONFIG_INVALID for a key
+ * verifies both. VALIDATION_FAILED without a named agent, ATTESTATION_FAILED without its key, CONFIG_INVALID for a key
  * file that other users may use.
  */
 export function signAsAgent<I extends Input>(
@@ -25,7 +25,7 @@ export function signAsAgent<I extends Input>(
   if (input['sign'] !== true) return ok(input);
   const { agentId } = caller;
   if (caller.claimed === 'made') {
-    return fail('INVALID_ARGUMENT', 'to sign, name the agent whose key signs: --agent-id or SVC_AGENT_ID', {
+    return fail('VALIDATION_FAILED', 'to sign, name the agent whose key signs: --agent-id or SVC_AGENT_ID', {
       fields: ['agent_id'],
     });
   }

@@ -13,7 +13,7 @@ const PORTS_TRIED = 100;
 
 /**
  * Derives the place of a node from its operator's words: `url` for other nodes, `listen` as `host:port` where that
- * differs. Without either it is the given host and the first free port from 9177 on. INVALID_ARGUMENT.
+ * differs. Without either it is the given host and the first free port from 9177 on. VALIDATION_FAILED.
  */
 export async function placeOf(
   url: string | undefined,
@@ -27,7 +27,7 @@ export async function placeOf(
     const host = at?.value.host ?? defaultHost;
     if (host === '0.0.0.0' || host === '::') {
       return fail(
-        'INVALID_ARGUMENT',
+        'VALIDATION_FAILED',
         '--listen on every address needs --url, at which other nodes reach this one',
         {
           fields: ['url'],
@@ -39,7 +39,7 @@ export async function placeOf(
     return ok({ url: `https://${bracketed(host)}:${port}`, listen: { host, port } });
   }
   if (!url.startsWith('https://') || !isBaseUrl(url)) {
-    return fail('INVALID_ARGUMENT', '--url must be like https://node1.example:9177', { fields: ['url'] });
+    return fail('VALIDATION_FAILED', '--url must be like https://node1.example:9177', { fields: ['url'] });
   }
   const parsed = new URL(url);
   const port = parsed.port === '' ? 443 : Number(parsed.port);
@@ -51,7 +51,7 @@ function parseListen(text: string): Result<{ host: string; port: number }> {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(text);
   const port = Number(match?.[3]);
   if (match === null || port < 1 || port > 65_535) {
-    return fail('INVALID_ARGUMENT', '--listen must be host:port', { fields: ['listen'] });
+    return fail('VALIDATION_FAILED', '--listen must be host:port', { fields: ['listen'] });
   }
   return ok({ host: (match[1] ?? match[2])!, port });
 }

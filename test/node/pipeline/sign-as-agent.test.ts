@@ -67,7 +67,7 @@ describe('a write that is signed with the agent’s key file', () => {
 
   it('is refused for a made id and for an agent without a key', () => {
     const codeOf = (result: ReturnType<typeof signed>['result']) => (result.ok ? 'ok' : result.error.code);
-    assert.equal(codeOf(signed({ sign: true }, { claimed: 'made' }).result), 'INVALID_ARGUMENT');
+    assert.equal(codeOf(signed({ sign: true }, { claimed: 'made' }).result), 'VALIDATION_FAILED');
     assert.equal(codeOf(signed({ sign: true }, { agentId: 'ai:nobody' }).result), 'ATTESTATION_FAILED');
     assert.equal(codeOf(signed({ sign: true }, { agentId: 'Daemon' }).result), 'ATTESTATION_FAILED');
   });

@@ -40,7 +40,7 @@ describe('mesh adopt', { timeout: 120_000 }, () => {
   it('refuses what is no peer, a node without a mesh, and a peer that nobody knows', async () => {
     const { home, adopt, peerId } = node('adopt-none');
     const wrong = await adopt('peer-1');
-    assert.deepEqual([wrong.code, wrong.answer['code']], [2, 'INVALID_ARGUMENT']);
+    assert.deepEqual([wrong.code, wrong.answer['code']], [2, 'VALIDATION_FAILED']);
     const alone = await adopt(LOST);
     assert.deepEqual([alone.code, alone.answer['code']], [1, 'NOT_FOUND']);
     assert.match(String(alone.answer['error']), /belongs to no mesh/);

@@ -73,8 +73,8 @@ describe('rules on the command line', () => {
   it('say what is wrong with a rule, and with who changes it', async () => {
     const add = (...more: string[]) => told(home, ['rules', 'add', '--id', 'x', ...more]);
     assert.equal((await add('--kind', 'bash', '--matcher', '{"x":1}'))['failed'], 'VALIDATION_FAILED');
-    assert.equal((await add('--kind', 'bash', '--matcher', '7'))['failed'], 'INVALID_ARGUMENT');
-    assert.equal((await add('--kind', 'dance', '--matcher', '{}'))['failed'], 'INVALID_ARGUMENT');
+    assert.equal((await add('--kind', 'bash', '--matcher', '7'))['failed'], 'VALIDATION_FAILED');
+    assert.equal((await add('--kind', 'dance', '--matcher', '{}'))['failed'], 'VALIDATION_FAILED');
     assert.equal((await told(home, ['rules', 'enable', 'x']))['failed'], 'NOT_FOUND');
     const bound = { SVC_AGENT_ID: 'ai:alice' };
     const denied = await told(home, ['rules', 'add', '--id', 'x', ...PUSH], bound);

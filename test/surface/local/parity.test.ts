@@ -272,7 +272,7 @@ describe('the same calls in this process and in the daemon', { timeout: 240_000 
   for (const [name, act, expected] of [
     ['the visibility of private rows', tenancy, ['NOT_FOUND']],
     ['refusals', refusals, ['VALIDATION_FAILED', 'CONFLICT', 'ATTESTATION_FAILED', 'UNKNOWN_TOOL']],
-    ['signatures', signatures, ['ATTESTATION_FAILED', 'INVALID_ARGUMENT']],
+    ['signatures', signatures, ['ATTESTATION_FAILED', 'VALIDATION_FAILED']],
     ['quotas', quotas, ['QUOTA_EXCEEDED']],
     ['a call that is too long', lengths, ['VALIDATION_FAILED']],
   ] as const) {
