@@ -8,6 +8,8 @@ import type { Caller } from './caller.js';
 export interface Claim {
   readonly value: unknown;
   readonly source: 'body' | 'query';
+  /** True where an admin may name another agent, which the call is then about. */
+  readonly ofAny?: boolean;
 }
 
 /** Determines the caller of an HTTP request. */
@@ -58,7 +60,8 @@ export function httpCallers(
       return fail('VALIDATION_FAILED', 'agent_id must be text', { fields: ['agent_id'] });
     }
     if (header !== undefined) {
-      if (claim !== null && claim.value !== header) {
+      const isSubject = claim?.ofAny === true && admins.has(header);
+      if (claim !== null && claim.value !== header && !isSubject) {
         return fail(MISMATCH[claim.source], `agent_id of the ${claim.source} does not match X-Agent-Id`);
       }
       return named(header, adminRoute);

@@ -31,7 +31,7 @@ export const memoryAgentRegister = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-key' },
-  http: [{ method: 'POST', path: '/agents', fields: 'body', status: 201 }],
+  http: [{ method: 'POST', path: '/agents', fields: 'body', agentId: 'subject', status: 201 }],
   mcp: { description: 'Register an agent' },
   cli: {
     command: 'agents register',
