@@ -37,9 +37,16 @@ export function collectInput(route: OperationRoute, sources: Sources): Result<Co
     if (name !== KEY_PARAMETER) collector.takeNamed('query', name, text);
   }
   if (sources.body !== null) {
-    for (const name of Object.keys(sources.body)) collector.takeNamed('body', name, sources.body[name]);
+    for (const name of Object.keys(sources.body)) {
+      const value = sources.body[name];
+      if (name === route.binding.nested) collector.takeNested(name, value);
+      else collector.takeNamed('body', name, value);
+    }
   }
   if (collector.unknown.length > 0) return failed(unknownFields(collector.unknown));
+  const { noObject } = collector;
+  if (noObject !== null)
+    return fail('VALIDATION_FAILED', `${noObject}: must be an object`, { fields: [noObject] });
 
   for (const [header, plan] of route.headers) {
     const text = sources.headers[header];
@@ -64,6 +71,8 @@ class Collector {
   readonly unknown: string[] = [];
   claim: Claim | null = null;
   twice: string | null = null;
+  /** A member that holds fields and is no object. */
+  noObject: string | null = null;
   readonly #route: OperationRoute;
 
   constructor(route: OperationRoute) {
@@ -75,11 +84,26 @@ class Collector {
     const inPlace = source === route.binding.fields;
     const plan = inPlace ? route.fields.get(name) : undefined;
     if (inPlace && route.claims && name === AGENT_ID) {
-      if (value !== null) this.claim = { value, source };
+      const ofAny = route.binding.agentId === 'subject';
+      if (value !== null) this.claim = { value, source, ofAny };
       if (plan === undefined) return;
     }
     if (plan === undefined) this.unknown.push(name);
     else this.take(plan, source === 'query' ? textValue(route, plan, value as string) : value);
+  }
+
+  /** Takes the fields of an object in the body. Who calls is said outside of it. */
+  takeNested(member: string, fields: unknown): void {
+    if (fields === null) return;
+    if (typeof fields !== 'object' || Array.isArray(fields)) {
+      this.noObject = member;
+      return;
+    }
+    for (const [name, value] of Object.entries(fields)) {
+      const plan = name === AGENT_ID ? undefined : this.#route.fields.get(name);
+      if (plan === undefined) this.unknown.push(`${member}.${name}`);
+      else this.take(plan, value);
+    }
   }
 
   take(plan: FieldPlan, value: unknown): void {

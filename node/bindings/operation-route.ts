@@ -54,7 +54,7 @@ function route(operation: Operation, binding: HttpBinding): OperationRoute {
     params: inPath.map((field) => plan(operation, field)),
     fields,
     headers: Object.entries(binding.headers ?? {}).map(([header, field]) => [header, plan(operation, field)]),
-    claims: (binding.agentId ?? agentIdRole(operation)) === 'claim',
+    claims: (binding.agentId ?? agentIdRole(operation)) !== 'filter',
     bodyRequired:
       binding.fields === 'body' &&
       elsewhere.some((field) => binding.defaults?.[field] === undefined && isRequired(operation, field)),

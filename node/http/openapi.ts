@@ -269,16 +269,28 @@ function requestBody(route: OperationRoute, schemas: Readonly<Record<string, Jso
     const mustBeGiven = route.binding.defaults?.[field] === undefined && isRequired(route.operation, field);
     if (name === field && mustBeGiven && !hasAlias(route, field)) required.push(name);
   }
+  const { arrayBody, nested } = route.binding;
+  if (nested !== undefined) properties[nested] = nestedSchema(properties, required);
   const object = {
     type: 'object',
     properties,
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   };
-  const { arrayBody } = route.binding;
   const schema =
     arrayBody === undefined ? object : { oneOf: [schemas[arrayBody] ?? { type: 'array' }, object] };
   return { required: route.bodyRequired, content: content(JSON_TYPE, schema) };
+}
+
+/** The member that may hold the optional fields instead of the body itself. */
+function nestedSchema(fields: Readonly<Record<string, Json>>, required: readonly string[]): Json {
+  const optional = Object.entries(fields).filter(([name]) => !required.includes(name));
+  return {
+    type: 'object',
+    description: 'These fields in an object of their own',
+    properties: Object.fromEntries(optional),
+    additionalProperties: false,
+  };
 }
 
 function responses({ operation, binding }: OperationRoute): Json {

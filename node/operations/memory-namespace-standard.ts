@@ -60,8 +60,14 @@ export const memoryNamespaceSetStandard = defineOperation({
   overwrites: true,
   guards: { attestation: 'by-name' },
   http: [
-    { method: 'POST', path: '/namespaces/{namespace}/standard', fields: 'body', status: 201 },
-    { method: 'POST', path: '/namespaces', fields: 'body', status: 201 },
+    {
+      method: 'POST',
+      path: '/namespaces/{namespace}/standard',
+      fields: 'body',
+      nested: 'standard',
+      status: 201,
+    },
+    { method: 'POST', path: '/namespaces', fields: 'body', nested: 'standard', status: 201 },
   ],
   mcp: { description: 'Set the standard of a namespace' },
   cli: {

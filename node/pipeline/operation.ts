@@ -26,6 +26,8 @@ export interface HttpBinding {
   readonly fields: 'query' | 'body';
   /** A body that is a JSON array is the value of this field; without it arrays are refused. */
   readonly arrayBody?: string;
+  /** A member of the body whose object holds fields too, instead of the body itself. */
+  readonly nested?: string;
   /** Other names of fields on this surface: alias to field. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Request headers that carry a field: lower-case header to field. */
@@ -34,10 +36,11 @@ export interface HttpBinding {
   readonly omit?: readonly string[];
   readonly defaults?: Readonly<Record<string, unknown>>;
   /**
-   * Whether an `agent_id` in the query or body is the caller's claim, which must equal the header (interface §5.3), or
-   * a filter. By default a filter where a read has such a field, else a claim.
+   * Whether an `agent_id` in the query or body is the caller's claim, which must equal the header (interface §5.3), a
+   * filter, or the agent that the call is about: a claim too, except that an admin names any agent. By default a filter
+   * where a read has such a field, else a claim.
    */
-  readonly agentId?: 'claim' | 'filter';
+  readonly agentId?: 'claim' | 'filter' | 'subject';
   /**
    * The request is signed with the secret of the node, over this field of the path and the raw body. `required` is false
    * where only a signature that is there must be valid. `as` is signed behind the field, after a slash, where the path says

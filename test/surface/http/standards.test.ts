@@ -170,6 +170,40 @@ describe('a standard over HTTP', () => {
     await send(node, 200, 'DELETE', '/namespaces?namespace=team', undefined, 'ai:admin');
   });
 
+  it('is set by the members of an object of its own too, on both routes', async () => {
+    const node = await open();
+    const id = await stored(node, 'nested');
+    const set = await send(node, 201, 'POST', '/namespaces', {
+      namespace: 'team',
+      standard: { id, parent: 'root', governance: { write: 'owner' } },
+    });
+    assert.deepEqual(
+      [set['standard_id'], set['parent'], (set['governance'] as Json)['write']],
+      [id, 'root', 'owner'],
+    );
+    const path = '/namespaces/other/standard';
+    await send(node, 201, 'POST', path, { standard: { id }, parent: 'team' });
+    const other = await shown(node, 'other');
+    assert.deepEqual([other['standard_id'], other['parent']], [id, 'team']);
+  });
+
+  it('refuses an object of its own that is none, repeats a field, or holds another one', async () => {
+    const node = await open();
+    const id = await stored(node, 'nested');
+    for (const [body, code, fields] of [
+      [{ standard: 'text' }, 'VALIDATION_FAILED', ['standard']],
+      [{ standard: [] }, 'VALIDATION_FAILED', ['standard']],
+      [{ id, standard: { id } }, 'VALIDATION_FAILED', ['id']],
+      [{ standard: { id, goverance: {} } }, 'UNKNOWN_FIELD', ['standard.goverance']],
+      [{ standard: { id, standard: { id } } }, 'UNKNOWN_FIELD', ['standard.standard']],
+      [{ standard: { id, agent_id: 'ai:admin' } }, 'UNKNOWN_FIELD', ['standard.agent_id']],
+    ] as const) {
+      const refused = await send(node, 400, 'POST', '/namespaces', { namespace: 'team', ...body });
+      assert.deepEqual([refused['code'], refused['fields']], [code, fields], JSON.stringify(body));
+    }
+    assert.equal((await shown(node, 'team'))['count'], 0);
+  });
+
   it('shows a chain that leads back to itself once', async () => {
     const node = await open();
     for (const [namespace, parent] of [
