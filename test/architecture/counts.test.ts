@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { NATIVE_COMMANDS } from '../../cli/native-commands.js';
 import { type MeshRoutesParts, meshRoutes } from '../../node/mesh/mesh-routes.js';
 import { syncRoutes } from '../../node/mesh/receive/sync-routes.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
@@ -13,6 +14,20 @@ const manifest = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'))
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
 };
+
+/** The top-level commands of the interface; a group counts once. */
+const INTERFACE_COMMANDS: readonly string[] = `
+  serve mcp sync-daemon store update recall search get list delete promote forget link resolve consolidate
+  auto-consolidate gc stats namespaces reembed undo-edit reown lineage export import sync mine archive backup restore
+  offload deref namespace agents pending identity rules governance quota-status init mesh campaign curator atomise
+  persona calibrate expand check-duplicate reflect replay recall-observations kg-query find-paths kg-invalidate
+  kg-timeline entity-register entity-get-by-alias dependents-of-invalidated reflection-origin ingest-multistep share
+  notify inbox subscribe unsubscribe list-subscriptions subscription-replay subscription-dlq-list skill
+  export-reflections boot install wrap recover-previous-session logs audit verify-signed-events-chain
+  verify-audit-trail verify-reflection-chain export-forensic-bundle verify-forensic-bundle doctor bench config shell
+  completions man`
+  .trim()
+  .split(/\s+/);
 
 describe('counts', () => {
   it('the core profile has exactly the seven tools of the decisions', () => {
@@ -40,6 +55,22 @@ describe('counts', () => {
     context.diagnostic(`tools ${tools.length}, routes ${routes.length}, commands ${commands.length}`);
     // The whole surface has 101 tools, 92 registrations and 87 commands; these are the operations declared so far.
     assert.deepEqual([tools.length, routes.length, commands.length], [53, 70, 59]);
+  });
+
+  it('of the commands, four are beside the 87 that the interface counts', () => {
+    const names = [
+      ...Object.keys(NATIVE_COMMANDS),
+      ...OPERATIONS.flatMap((operation) => operation.cli?.command ?? []),
+    ];
+    const tops = new Set(names.map((name) => name.split(' ')[0]!));
+    assert.equal(INTERFACE_COMMANDS.length, 87);
+    // docs/decisions/surfaces.md, "Commands beside those of the interface", says why.
+    assert.deepEqual([...tops].filter((name) => !INTERFACE_COMMANDS.includes(name)).sort(), [
+      'hooks',
+      'inbox-read',
+      'inbox-watch',
+      'repair',
+    ]);
   });
 
   it('the routes between nodes that the interface counts are its two', () => {
