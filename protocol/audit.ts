@@ -1,3 +1,4 @@
+import { publicKeyText } from './agents/key-text.js';
 import { canonicalJson } from './canonical-json.js';
 import type { AgentId } from './meanings.js';
 import type { Crypto } from './seams.js';
@@ -102,7 +103,7 @@ function separated(row: AuditRow): Uint8Array {
   return bytes;
 }
 
-/** The last known end of the chain, signed by the node; stored next to the database. */
+/** The last end of the chain that the holder of a key wrote, signed with that key; stored next to the database. */
 export interface AuditHead {
   readonly sequence: number;
   /** Hash of the newest row. */
@@ -110,6 +111,9 @@ export interface AuditHead {
   readonly publicKey: Uint8Array;
   readonly signature: Uint8Array;
 }
+
+/** One head for each key that wrote rows into the chain, in no order; none when there is no file. */
+export type AuditHeads = readonly AuditHead[] | 'damaged';
 
 /** The result of a verification (reference-federation §2.4). */
 export interface AuditReport {
@@ -123,8 +127,14 @@ export interface AuditReport {
   readonly foreign_signatures: number;
   /** How the head file compares with the chain's end. */
   readonly head: string;
+  /** Rows after the last one that a trusted key vouches for. */
+  readonly after_head: number;
+  /** The keys of other homes whose heads are not trusted here, as `identity export-pub` prints them. */
+  readonly other_keys: readonly string[];
   /** One sentence that says what is wrong; null for a sound chain. */
   readonly problem: string | null;
+  /** True when nothing but the key is missing: nobody whom this home trusts has signed a head. */
+  readonly key_wanted: boolean;
 }
 
 /** The bytes under the signature of a head. */
@@ -144,15 +154,22 @@ export class AuditVerifier {
   private foreign = 0;
   /** Sequence and hash of the last row. */
   private last: { readonly sequence: number; readonly hash: Uint8Array } | null = null;
-  /** Hash of the row that the head names, after that row was passed. */
-  private headHash: Uint8Array | null = null;
+  /** Hashes of the rows that heads name, by sequence, of those that were passed. */
+  private readonly headHashes = new Map<number, Uint8Array>();
+  private readonly named: ReadonlySet<number>;
+  private readonly trustedKeys: readonly Uint8Array[];
 
   constructor(
     private readonly crypto: Crypto,
     /** 32 raw bytes; null while the node has no key. */
     private readonly ownKey: Uint8Array | null,
-    private readonly head: AuditHead | 'damaged' | null,
-  ) {}
+    private readonly heads: AuditHeads,
+    /** Public keys of other homes that the caller vouches for. */
+    otherKeys: readonly Uint8Array[] = [],
+  ) {
+    this.named = new Set(heads === 'damaged' ? [] : heads.map(({ sequence }) => sequence));
+    this.trustedKeys = ownKey === null ? otherKeys : [ownKey, ...otherKeys];
+  }
 
   /** Sets the row before the first row to check. */
   startAfter(row: AuditRow): void {
@@ -189,8 +206,7 @@ export class AuditVerifier {
   private remember(row: AuditRow): void {
     const hash = auditRowHash(row, this.crypto);
     this.last = { sequence: row.sequence, hash };
-    const { head } = this;
-    if (head !== null && head !== 'damaged' && head.sequence === row.sequence) this.headHash = hash;
+    if (this.named.has(row.sequence)) this.headHashes.set(row.sequence, hash);
   }
 
   /** The report on all rows passed so far. */
@@ -205,46 +221,79 @@ export class AuditVerifier {
       unsigned: this.unsigned,
       foreign_signatures: this.foreign,
       head: verdict.word,
+      after_head: this.afterHead(),
+      other_keys: this.otherHeads().map(({ publicKey }) => publicKeyText(publicKey)),
       problem,
+      key_wanted: problem !== null && verdict.keyWanted === true && this.problem(SOUND) === null,
     };
   }
 
-  private problem(verdict: { readonly word: string; readonly sound: boolean }): string | null {
+  private problem(verdict: Verdict): string | null {
     if (this.chainBreak !== null) return `it breaks at sequence ${this.chainBreak}`;
     const [failure] = this.signatureFailures;
     if (failure !== undefined) return `the signature of sequence ${failure} is wrong`;
     return verdict.sound ? null : `its head is ${verdict.word}`;
   }
 
+  private isTrusted(key: Uint8Array): boolean {
+    return this.trustedKeys.some((trusted) => equal(trusted, key));
+  }
+
+  private otherHeads(): readonly AuditHead[] {
+    return this.heads === 'damaged' ? [] : this.heads.filter(({ publicKey }) => !this.isTrusted(publicKey));
+  }
+
+  private afterHead(): number {
+    const ends = this.heads === 'damaged' ? [] : this.heads.filter((head) => this.isTrusted(head.publicKey));
+    const end = Math.max(0, ...ends.map(({ sequence }) => sequence));
+    return Math.min(this.rowsChecked, Math.max(0, (this.last?.sequence ?? 0) - end));
+  }
+
   /**
-   * Compares the chain's end with the head. The head may lag behind the chain; a chain that ends before its head was
-   * cut.
+   * Compares the chain's end with the heads. A head may lag behind the chain; a chain that ends before a head was cut.
+   * Each head must fit, but only one by a trusted key says that the chain is whole: whoever can write the file can put
+   * a head of a key of their own there.
    */
-  private headVerdict(): { readonly word: string; readonly sound: boolean } {
-    const { head, last, headHash, ownKey } = this;
-    if (head === 'damaged') return { word: 'damaged', sound: false };
-    if (head === null) {
-      const signedHere = this.rowsChecked - this.unsigned - this.foreign;
-      return signedHere > 0 ? { word: 'missing', sound: false } : { word: 'none', sound: true };
+  private headVerdict(): Verdict {
+    const { heads } = this;
+    if (heads === 'damaged') return { word: 'damaged', sound: false };
+    if (heads.length === 0) {
+      return this.rowsChecked > this.unsigned
+        ? { word: 'missing', sound: false }
+        : { word: 'none', sound: true };
     }
-    const signed = this.crypto.verify(
-      head.publicKey,
-      auditHeadBytes(head.sequence, head.hash),
-      head.signature,
-    );
-    if (!signed || ownKey === null || !equal(head.publicKey, ownKey)) {
-      return { word: 'not signed by this node', sound: false };
+    const wrong = heads.map((head) => this.wrongHead(head)).find((word) => word !== null);
+    if (wrong !== undefined) return { word: wrong, sound: false };
+    const trusted = heads.filter(({ publicKey }) => this.isTrusted(publicKey));
+    if (trusted.length === 0) {
+      return { word: `signed by another home: ${keysOf(heads)}`, sound: false, keyWanted: true };
     }
-    if (last === null || last.sequence < head.sequence) {
-      return { word: 'beyond the end: rows were cut off', sound: false };
-    }
-    // The row is before the checked part, so it was not read.
-    if (headHash === null) return { word: 'before the part that was checked', sound: true };
-    return equal(headHash, head.hash)
-      ? { word: 'sound', sound: true }
-      : { word: 'in conflict with the row that it names', sound: false };
+    // The rows are before the checked part, so they were not read.
+    return trusted.some(({ sequence }) => this.headHashes.has(sequence))
+      ? SOUND
+      : { word: 'before the part that was checked', sound: true };
+  }
+
+  /** What is wrong with a head, whoever signed it; null when it fits. */
+  private wrongHead({ sequence, hash, publicKey, signature }: AuditHead): string | null {
+    if (!this.crypto.verify(publicKey, auditHeadBytes(sequence, hash), signature))
+      return 'not signed by its key';
+    if (this.last === null || this.last.sequence < sequence) return 'beyond the end: rows were cut off';
+    const known = this.headHashes.get(sequence);
+    return known === undefined || equal(known, hash) ? null : 'in conflict with the row that it names';
   }
 }
+
+interface Verdict {
+  readonly word: string;
+  readonly sound: boolean;
+  readonly keyWanted?: boolean;
+}
+
+const SOUND: Verdict = { word: 'sound', sound: true };
+
+const keysOf = (heads: readonly AuditHead[]): string =>
+  heads.map(({ publicKey }) => `key ${publicKeyText(publicKey)}`).join(', ');
 
 function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);

@@ -69,6 +69,8 @@ export const ERRORS = {
   PAYLOAD_TOO_LARGE: { http: 413, jsonRpc: -32600, exit: 2 },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, exit: 2 },
   AUDIT_CHAIN_BROKEN: { http: 500, exit: 1 },
+  /** The audit chain is whole as far as this home can judge: its end is signed by keys of other homes only. */
+  AUDIT_KEY_WANTED: { http: 409, exit: 5 },
   INTERNAL: { http: 500, jsonRpc: -32603, exit: 70 },
   DATABASE_ERROR: { http: 500, exit: 70 },
   /** A row does not match what was written; it waits for its repair. */

@@ -160,7 +160,13 @@ export function checkAudit(facts: DatabaseFacts | null, peerId: string | null): 
   }
   if (facts.audit !== null) {
     section.fact('audit rows', facts.audit.rows_checked).fact('audit head', facts.audit.head);
-    if (facts.audit.problem !== null) {
+    if (facts.audit.key_wanted) {
+      section.warn(
+        'AUDIT_KEY_WANTED',
+        `no key of this home vouches for the end of the audit chain: ${facts.audit.problem}`,
+        'verify it from that home, or here with mnemesh verify-signed-events-chain --keys <its public key>',
+      );
+    } else if (facts.audit.problem !== null) {
       section.crit(
         'AUDIT_CHAIN_BROKEN',
         `the audit chain is not valid: ${facts.audit.problem}`,

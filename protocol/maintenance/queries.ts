@@ -1,5 +1,5 @@
 import type { Ask } from '../ask.js';
-import type { AuditHead, AuditRow } from '../audit.js';
+import type { AuditHeads, AuditRow } from '../audit.js';
 import type { Instant, PeerId } from '../meanings.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { Viewer } from '../ranking/types.js';
@@ -31,7 +31,7 @@ export interface MaintenanceQueries {
   readonly 'embedding-progress': Ask<EmbeddingProgress, EmbeddingFacts>;
   readonly 'text-index-progress': Ask<TextIndexProgress, { readonly waiting: number }>;
   readonly 'audit-rows': Ask<AuditRows, { readonly rows: readonly AuditRow[] }>;
-  readonly 'audit-head': Ask<ReadAuditHead, { readonly head: AuditHead | 'damaged' | null }>;
+  readonly 'audit-heads': Ask<ReadAuditHeads, { readonly heads: AuditHeads }>;
 }
 
 export interface StoreStats {
@@ -112,9 +112,9 @@ export interface AuditRows {
   readonly limit: number;
 }
 
-/** The head of the audit chain from the file next to the database. */
-export interface ReadAuditHead {
-  readonly kind: 'audit-head';
+/** The heads of the audit chain from the file next to the database. */
+export interface ReadAuditHeads {
+  readonly kind: 'audit-heads';
 }
 
 /** The counts of `GET /stats` (interface §4.1). */

@@ -16,7 +16,7 @@ import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
 import type { Signer } from '../../protocol/seams.js';
 import { diskFailure } from '../disk-failure.js';
 import { AuditChain } from './audit-chain.js';
-import { AuditHeadFile, auditHeadPath } from './audit-head.js';
+import { AuditHeadFile, auditHeadPath, readAuditHeads } from './audit-head.js';
 import { manifestPathOf, readManifest } from './backup.js';
 import { sqliteCode } from './connection.js';
 import {
@@ -145,8 +145,9 @@ function beginEpoch(copy: string, options: RestoreOptions): number {
   const db = new Database(copy);
   try {
     db.pragma('journal_mode = DELETE');
+    const heads = readAuditHeads(auditHeadPath(options.path));
     const chain = (head: string) =>
-      new AuditChain(db, options.crypto, options.signer, new AuditHeadFile(head));
+      new AuditChain(db, options.crypto, options.signer, new AuditHeadFile(head, heads));
     const before = chain(headBefore(copy));
     before.takeHead();
     before.committed();

@@ -33,8 +33,9 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 async function withNode<T>(
   run: (call: (operation: Operation, input?: object) => Promise<Report>) => Promise<T>,
+  keys = 'keys',
 ) {
-  const node = await openTestNode({ home, dbPath: path, keyDir: join(home, 'keys') });
+  const node = await openTestNode({ home, dbPath: path, keyDir: join(home, keys) });
   try {
     return await run(async (operation, input = {}) => {
       const answer = await runOperation(
@@ -53,19 +54,23 @@ async function withNode<T>(
 
 type Report = Record<string, unknown> & { readonly code: string };
 
-const register = (count: number) =>
+const register = (count: number, keys?: string) =>
   withNode(async (call) => {
     for (let n = 1; n <= count; n += 1) {
-      const answer = await call(memoryAgentRegister, { agent_id: `ai:${n}`, agent_type: 'human' });
+      const answer = await call(memoryAgentRegister, {
+        agent_id: `ai:${keys ?? ''}${n}`,
+        agent_type: 'human',
+      });
       assert.equal(answer.code, 'ok');
     }
-  });
-const verify = (input = {}) => withNode((call) => call(verifySignedEventsChain, input));
+  }, keys);
+const verify = (input = {}, keys?: string) => withNode((call) => call(verifySignedEventsChain, input), keys);
+const keyIn = (keys: string) => readFileSync(join(home, keys, 'daemon.pub')).toString('base64url');
 
 /** What somebody with the file in hands can do; the triggers only keep honest programs from it. */
 function tamper(sql: string): void {
   const db = new Database(path);
-  db.exec('DROP TRIGGER signed_events_no_update; DROP TRIGGER signed_events_no_delete;');
+  db.exec('DROP TRIGGER IF EXISTS signed_events_no_update; DROP TRIGGER IF EXISTS signed_events_no_delete;');
   db.exec(sql);
   db.close();
 }
@@ -90,6 +95,8 @@ describe('the audit chain', () => {
       unsigned: 0,
       foreign_signatures: 0,
       head: 'none',
+      after_head: 0,
+      other_keys: [],
     });
     await register(5);
     const whole = await verify();
@@ -187,5 +194,88 @@ describe('the audit chain', () => {
     await register(4);
     assert.ok(existsSync(head()));
     assert.equal((await verify())['head'], 'sound');
+  });
+});
+
+describe('the audit chain of several homes', () => {
+  const short = ({ code, head: word, after_head, other_keys }: Report) => [
+    code,
+    word,
+    after_head,
+    (other_keys as readonly string[]).length,
+  ];
+
+  it('holds for every home that wrote into it, whoever wrote last', async () => {
+    await register(2, 'one');
+    await register(3, 'two');
+    assert.deepEqual(short(await verify({}, 'one')), ['ok', 'sound', 3, 1]);
+    assert.deepEqual(short(await verify({}, 'two')), ['ok', 'sound', 0, 1]);
+    await register(4, 'one');
+    for (const [keys, after] of [
+      ['one', 0],
+      ['two', 2],
+    ] as const)
+      assert.deepEqual(short(await verify({}, keys)), ['ok', 'sound', after, 1], keys);
+  });
+
+  it('says which key it wants in a home that wrote nothing, and takes that key', async () => {
+    await register(2, 'one');
+    const report = await verify({}, 'three');
+    assert.deepEqual([report.code, report['other_keys']], ['AUDIT_KEY_WANTED', [keyIn('one')]]);
+    assert.ok(String(report['message']).includes(keyIn('one')), String(report['message']));
+    assert.equal((await verify({ keys: [keyIn('one')] }, 'three')).code, 'ok');
+    assert.equal((await verify({ keys: [keyIn('three')] }, 'three')).code, 'AUDIT_KEY_WANTED');
+    assert.equal((await verify({ keys: ['x'] }, 'three')).code, 'VALIDATION_FAILED');
+  });
+
+  it('is not passed by a head of somebody’s own key over a chain that was cut', async () => {
+    await register(4, 'one');
+    tamper('DELETE FROM signed_events WHERE sequence > 2');
+    rmSync(head());
+    // What somebody with the file writes, with a key of their own.
+    await register(1, 'stranger');
+    const report = await verify({}, 'one');
+    assert.deepEqual([report.code, report['other_keys']], ['AUDIT_KEY_WANTED', [keyIn('stranger')]]);
+    // Nor by a chain of the own key alone, without a head.
+    tamper('DELETE FROM signed_events');
+    rmSync(head());
+    await register(2, 'stranger');
+    rmSync(head());
+    assert.deepEqual(
+      [(await verify({}, 'one')).code, (await verify({}, 'one'))['head']],
+      ['AUDIT_CHAIN_BROKEN', 'missing'],
+    );
+  });
+
+  it('shows in every home what contradicts the head of one', async () => {
+    await register(2, 'one');
+    await register(4, 'two');
+    const sound = readFileSync(head(), 'utf8');
+    writeFileSync(head(), sound.replace('"others":[', '"others":[{},'));
+    assert.equal((await verify({}, 'one'))['head'], 'damaged');
+    writeFileSync(head(), sound);
+    tamper('DELETE FROM signed_events WHERE sequence > 5');
+    for (const keys of ['one', 'two']) {
+      const report = await verify({}, keys);
+      assert.deepEqual(
+        [report.code, report['head']],
+        ['AUDIT_CHAIN_BROKEN', 'beyond the end: rows were cut off'],
+      );
+    }
+    // Nobody signs over it.
+    await register(6, 'one');
+    for (const keys of ['one', 'two'])
+      assert.equal((await verify({}, keys)).code, 'AUDIT_CHAIN_BROKEN', keys);
+  });
+
+  it('is read from a head file of a release that knew one head', async () => {
+    await register(2, 'one');
+    await register(3, 'two');
+    const { others: _, ...newest } = JSON.parse(readFileSync(head(), 'utf8')) as Record<string, unknown>;
+    writeFileSync(head(), JSON.stringify(newest));
+    assert.equal((await verify({}, 'two')).code, 'ok');
+    assert.equal((await verify({}, 'one')).code, 'AUDIT_KEY_WANTED');
+    await register(4, 'one');
+    for (const keys of ['one', 'two']) assert.equal((await verify({}, keys)).code, 'ok', keys);
   });
 });

@@ -8,7 +8,7 @@ import type { Crypto } from '../../../protocol/seams.js';
 import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
 import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
-import { auditHeadPath, readAuditHead } from '../audit-head.js';
+import { auditHeadPath, readAuditHeads } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
@@ -226,9 +226,8 @@ const hasTable = (db: Connection, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
 
 function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
-  // Read the head first, because rows may be added meanwhile.
-  const head = readAuditHead(auditHeadPath(path));
-  const verifier = new AuditVerifier(crypto, ownKey, head);
+  // Read the heads first, because rows may be added meanwhile.
+  const verifier = new AuditVerifier(crypto, ownKey, readAuditHeads(auditHeadPath(path)));
   const rows = db.prepare<[], AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM signed_events ORDER BY sequence`);
   for (const row of rows.iterate()) verifier.check(row);
   return verifier.report();

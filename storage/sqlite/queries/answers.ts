@@ -2,7 +2,7 @@ import { LOG_TAIL_BYTES_MAX, LOG_TAIL_OPERATIONS_MAX } from '../../../protocol/l
 import type { Answers, Queries } from '../../../protocol/queries.js';
 import { indexedText } from '../../../protocol/ranking/index-text.js';
 import { ok, type Result } from '../../../protocol/result.js';
-import { auditHeadPath, readAuditHead } from '../audit-head.js';
+import { auditHeadPath, readAuditHeads } from '../audit-head.js';
 import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
@@ -187,7 +187,7 @@ export const ANSWERS: {
   'namespace-ids': { ...scan(namespaceIds), isLookup: ({ below }) => below === null },
   'namespaces-below': scan(namespacesBelow),
   'audit-rows': scan(auditRows),
-  'audit-head': scan(({ db }) => ({ head: db.memory ? null : readAuditHead(auditHeadPath(db.name)) })),
+  'audit-heads': scan(({ db }) => ({ heads: db.memory ? [] : readAuditHeads(auditHeadPath(db.name)) })),
 
   'list-peer-progress': scan(listPeerProgress),
   'known-origins': lookup(knownOrigins),
