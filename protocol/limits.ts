@@ -219,6 +219,8 @@ export const RECALL_LIMIT = 10;
 export const RECALL_LIMIT_MAX = 50;
 /** Namespaces that an empty answer names, because they lie below the one that was asked. */
 export const NAMESPACES_BELOW_MAX = 5;
+/** Namespaces that are compared with one that holds nothing, because it may be misspelt. */
+export const NAMESPACES_COMPARED_MAX = 2000;
 /** A recall or search of a subtree asks the full text for each namespace up to this number, then checks the rows. */
 export const SUBTREE_TERMS_MAX = 64;
 export const OFFSET_MAX = 1_000_000_000;

@@ -20,6 +20,7 @@ const META = [
   'truncated',
   'next_offset',
   'namespaces_below',
+  'namespace_meant',
 ] as const;
 const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
 const COLUMNS = [

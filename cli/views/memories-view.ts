@@ -55,6 +55,8 @@ function standardLines({ standard, standards }: Row, columns: number): readonly 
 /** Where the memories are, when the named namespace has none. */
 function belowOf(answer: Row): string {
   const below = answer['namespaces_below'];
+  const meant = answer['namespace_meant'];
+  if (typeof meant === 'string') return ` in this namespace; there are some in ${oneLine(meant)}`;
   if (!Array.isArray(below)) return '';
   return ` in this namespace; there are some in ${below.map((name) => oneLine(String(name))).join(', ')}: write "/**" after the namespace to cover those below it`;
 }

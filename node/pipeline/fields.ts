@@ -180,6 +180,10 @@ export const namespacesBelow = {
       'With an empty answer: namespaces below the named one that hold memories; name it with /** to cover them',
     )
     .optional(),
+  namespace_meant: z
+    .string()
+    .describe('With an empty answer: a namespace with nearly the same name that holds memories')
+    .optional(),
 } as const;
 
 /** The sign of an answer that ended early because of its size. */

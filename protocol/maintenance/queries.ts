@@ -26,7 +26,7 @@ export interface MaintenanceQueries {
   >;
   readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
-  readonly 'namespaces-below': Ask<NamespacesBelow, { readonly names: readonly string[] }>;
+  readonly 'namespaces-below': Ask<NamespacesBelow, NamespacesBelowAnswer>;
   readonly 'count-pending-embeddings': Ask<CountPendingEmbeddings, { readonly pending: number }>;
   readonly 'embedding-progress': Ask<EmbeddingProgress, EmbeddingFacts>;
   readonly 'text-index-progress': Ask<TextIndexProgress, { readonly waiting: number }>;
@@ -89,6 +89,12 @@ export interface NamespacesBelow {
   readonly namespace: string;
   readonly viewer: Viewer;
   readonly now: Instant;
+}
+
+export interface NamespacesBelowAnswer {
+  readonly names: readonly string[];
+  /** Where neither the namespace nor one below holds such a memory: the one with nearly the same name that does. */
+  readonly meant: string | null;
 }
 
 /** How many memories wait for the searched encoder; unlike the whole progress it counts no vectors. */

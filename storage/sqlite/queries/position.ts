@@ -1,5 +1,6 @@
-import { NAMESPACES_BELOW_MAX } from '../../../protocol/limits.js';
+import { NAMESPACES_BELOW_MAX, NAMESPACES_COMPARED_MAX } from '../../../protocol/limits.js';
 import type { CurrentOwner, NamespaceIds, NamespacesBelow } from '../../../protocol/maintenance/queries.js';
+import { nearest } from '../../../protocol/nearest.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { BELOW } from '../filter.js';
 import { visibleRows } from '../visibility.js';
@@ -15,21 +16,25 @@ export function logPosition({ statements }: QueryParts): Answers['log-position']
     .get() as Answers['log-position'];
 }
 
-/** Namespaces below one that hold visible rows, by name. */
+/** Namespaces below one that hold visible rows, by name; where there are none, one with nearly the same name. */
 export function namespacesBelow(
   { statements }: QueryParts,
   query: NamespacesBelow,
 ): Answers['namespaces-below'] {
   const gate = visibleRows('m', query.viewer, query.now);
-  const names = statements
-    .get(
-      `SELECT n.name FROM namespaces n WHERE ${BELOW.replaceAll('name ', 'n.name ')}
-         AND EXISTS (SELECT 1 FROM memories m WHERE m.ns_id = n.ns_id AND ${gate.sql})
-       ORDER BY n.name LIMIT ${NAMESPACES_BELOW_MAX}`,
-    )
-    .pluck()
-    .all({ ...gate.parameters, namespace: query.namespace }) as string[];
-  return { names };
+  const holding = (where: string, max: number) =>
+    statements
+      .get(
+        `SELECT n.name FROM namespaces n WHERE ${where}
+           AND EXISTS (SELECT 1 FROM memories m WHERE m.ns_id = n.ns_id AND ${gate.sql})
+         ORDER BY n.name LIMIT ${max}`,
+      )
+      .pluck()
+      .all({ ...gate.parameters, namespace: query.namespace }) as string[];
+  const names = holding(BELOW.replaceAll('name ', 'n.name '), NAMESPACES_BELOW_MAX);
+  if (names.length > 0 || holding('n.name = @namespace', 1).length > 0) return { names, meant: null };
+  const others = holding('abs(length(n.name) - length(@namespace)) <= 2', NAMESPACES_COMPARED_MAX);
+  return { names, meant: nearest(query.namespace, others) };
 }
 
 /** Looks up the numbers of interned namespaces, or of all in a subtree. */

@@ -108,6 +108,20 @@ describe('a namespace with /** at its end', () => {
 });
 
 describe('an empty answer', () => {
+  it('says which namespace was probably meant, as far as the caller sees memories there', async () => {
+    const secret = { title: 'plan', content: 'in June', namespace: 'vault/north', scope: 'private' };
+    assert.equal((await node.send('POST', '/api/v1/memories', secret, ALICE)).status, 201);
+    for (const path of ['/memories?', '/search?q=ferry&', '/recall?q=ferry&']) {
+      const meant = async (namespace: string, as = ALICE) =>
+        (await get(`${path}namespace=${encodeURIComponent(namespace)}`, as))['namespace_meant'];
+      assert.equal(await meant('valt/nort'), 'vault/north', path);
+      assert.equal(await meant('valt/north/**'), 'vault/north/**', path);
+      assert.equal(await meant('valt/north', BOB), undefined, path);
+      assert.equal(await meant('something/else'), undefined, path);
+      assert.equal(await meant('vault/north'), undefined, path);
+    }
+  });
+
   it('says where below the namespace there are memories, as far as the caller sees them', async () => {
     const secret = { title: 'plan', content: 'in May', namespace: 'hidden/deep', scope: 'private' };
     assert.equal((await node.send('POST', '/api/v1/memories', secret, ALICE)).status, 201);
