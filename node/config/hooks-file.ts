@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { HookSpec } from '../../actors/hooks/registered-hook.js';
-import { type HookEvent, isHookEvent, usualMode } from '../../protocol/hooks/events.js';
+import { type HookEvent, isHookEvent, UNFIRED_EVENTS, usualMode } from '../../protocol/hooks/events.js';
 import { parseToml } from './config-file.js';
 import type { Table } from './config-table.js';
 import { modeText, statOf } from './file-modes.js';
@@ -26,12 +26,14 @@ export interface HooksFile {
   readonly specs: readonly HookSpec[];
   /** What is wrong; a problem of a field names `hook[<index>].<field>`, and none quotes a value. */
   readonly problems: readonly string[];
+  /** What is valid but does nothing: hooks whose event nothing fires. */
+  readonly warnings: readonly string[];
 }
 
 /** Reads a file of hooks and checks every hook (reference-mcp-cli §3.3). */
 export function readHooksFile(path: string): HooksFile {
   const none = (state: HooksFile['state'], ...problems: string[]) => ({
-    ...{ path, state, hooks: [], specs: [], problems },
+    ...{ path, state, hooks: [], specs: [], problems, warnings: [] },
   });
   let text: string;
   try {
@@ -48,13 +50,22 @@ export function readHooksFile(path: string): HooksFile {
   if (rows === undefined) return { ...none('read'), problems: strange };
   if (!Array.isArray(rows)) return none('invalid', `${path}: hook must be an array of [[hook]] tables`);
   const checked = rows.map((row: unknown, index) => check(row, index));
+  const specs = checked.flatMap(({ spec }) => spec ?? []);
   return {
     path,
     state: 'read',
     hooks: checked.map(({ hook }) => hook),
-    specs: checked.flatMap(({ spec }) => spec ?? []),
+    specs,
     problems: [...strange, ...checked.flatMap(({ problems }) => problems)],
+    warnings: specs.flatMap(neverFires),
   };
+}
+
+function neverFires({ index, event }: HookSpec): string[] {
+  const why = UNFIRED_EVENTS[event];
+  return why === undefined
+    ? []
+    : [`hook[${index}] is never called, because this release does not fire ${event}: ${why}`];
 }
 
 /** Where a command lies: a path with a slash counts from the folder of the file, a name is searched in PATH. */

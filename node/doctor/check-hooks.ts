@@ -18,6 +18,8 @@ export function checkHooks(path: string, searchPath: string, running: RunningHoo
   const on = file.hooks.filter(({ enabled }) => enabled);
   section.fact('hooks', file.hooks.length).fact('switched on', on.length);
   for (const problem of file.problems) section.crit('HOOKS_INVALID', problem, `correct ${path}`);
+  for (const warning of file.warnings)
+    section.warn('HOOK_NEVER_FIRES', warning, 'choose another event (docs/hooks.md), or switch it off');
   const stat = statOf(path);
   if (stat !== null && (stat.mode & 0o022) !== 0) {
     section.crit(

@@ -54,7 +54,7 @@ export class HooksWatch {
     const { path, log } = this.parts;
     const host = this.#host!;
     const before = stateOf(statOf(path));
-    const { specs, problems: wrong } = readHooksFile(path);
+    const { specs, problems: wrong, warnings } = readHooksFile(path);
     const after = stateOf(statOf(path));
     // A file that changed meanwhile is read at a later look.
     this.#seen = before === after ? after : '';
@@ -67,6 +67,8 @@ export class HooksWatch {
       log.error({ path, problems }, 'the file of hooks cannot be used: the hooks before it stay in force');
       return;
     }
+    // Not as a warning: every command that opens the node would print it. `hooks check` and `doctor` warn.
+    for (const warning of warnings) log.info({ path }, warning);
     this.#inForce = specs.length;
     host.replace(specs, why === 'asked');
     if (why !== 'first') log.info({ path, hooks: specs.length }, 'the file of hooks was read');

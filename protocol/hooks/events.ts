@@ -60,6 +60,19 @@ export const HOOK_EVENTS = {
 
 export type HookEvent = keyof typeof HOOK_EVENTS;
 
+/** Events that nothing fires in this release, and what they wait for. */
+export const UNFIRED_EVENTS: Readonly<Partial<Record<HookEvent, string>>> = {
+  on_index_eviction: 'the vector index drops nothing for lack of room',
+  pre_transcript_store: 'there are no transcripts',
+  post_transcript_store: 'there are no transcripts',
+  pre_reflect: 'there is no memory_reflect',
+  post_reflect: 'there is no memory_reflect',
+  pre_compaction: 'no pass compacts',
+  on_compaction_rollback: 'no pass compacts',
+  pre_signal_send: 'there are no signals',
+  post_signal_ack: 'there are no signals',
+};
+
 export const HOOK_EVENT_NAMES = Object.keys(HOOK_EVENTS) as HookEvent[];
 
 export const isHookEvent = (value: unknown): value is HookEvent =>

@@ -380,6 +380,49 @@ describe('hooks of a daemon', { timeout: 180_000 }, () => {
   });
 });
 
+describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
+  const home = new HookHome();
+  const { command } = home.noting();
+
+  it('are named by hooks check and by doctor, each with its reason', async () => {
+    home.register(
+      { event: 'pre_store', command },
+      { event: 'pre_reflect', command },
+      { event: 'post_signal_ack', command },
+      { event: 'pre_compaction', command, enabled: false },
+    );
+    const checked = await run(home.home, ['hooks', 'check', '--json']);
+    assert.equal(checked.code, 1, checked.err);
+    const { valid, findings } = JSON.parse(checked.out) as { valid: boolean; findings: Row[] };
+    assert.equal(valid, false);
+    assert.deepEqual(
+      findings.map(({ code, message }) => [
+        code,
+        /hook\[(\d)\].*(?:there (?:is|are) no .*)$/.exec(String(message))?.[1],
+      ]),
+      [
+        ['HOOK_NEVER_FIRES', '1'],
+        ['HOOK_NEVER_FIRES', '2'],
+      ],
+    );
+    const { out } = await run(home.home, ['doctor', '--hooks', '--json']);
+    assert.match(out, /HOOK_NEVER_FIRES/);
+  });
+
+  it('are none where the file has only events that are fired', async () => {
+    home.register({ event: 'pre_store', command }, { event: 'post_recall', command });
+    const checked = await run(home.home, ['hooks', 'check']);
+    assert.equal(checked.code, 0, checked.out);
+  });
+
+  it('do not make the node refuse the file, whose other hooks are in force', async () => {
+    const heard = home.noting();
+    home.register({ event: 'pre_store', command: heard.command }, { event: 'pre_reflect', command });
+    const { code, err } = await run(home.home, ['store', '--title', 'a', '--content', 'b']);
+    assert.deepEqual([code, heard.events().length], [0, 1], err);
+  });
+});
+
 describe('the hooks of docs/hooks.md', { timeout: 180_000 }, () => {
   let node: Node;
   before(async () => {
