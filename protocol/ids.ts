@@ -84,6 +84,16 @@ export function namespaceNameProblem(namespace: string): string | null {
   return namespaceProblem(namespace);
 }
 
+/** True for a namespace of the service itself: no store and no move goes there, and no policy holds there. */
+export const isReservedNamespace = (namespace: string): boolean => namespace.startsWith('_');
+
+/** Says what is wrong with a namespace that stores go to, or null. */
+export function storeNamespaceProblem(namespace: string): string | null {
+  return isReservedNamespace(namespace)
+    ? 'namespaces that begin with "_" are the service\'s own'
+    : namespaceNameProblem(namespace);
+}
+
 /** The end of a name that stands for a namespace and all namespaces below it. */
 export const SUBTREE = '/**';
 

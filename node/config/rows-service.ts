@@ -1,4 +1,4 @@
-import { namespaceNameProblem } from '../../protocol/ids.js';
+import { storeNamespaceProblem } from '../../protocol/ids.js';
 import * as limits from '../../protocol/limits.js';
 import { EMBED_ALIASES } from './embed-vendors.js';
 import type { SettingRows } from './setting-row.js';
@@ -43,7 +43,7 @@ export const SERVICE_ROWS = {
     default: 'global',
     config: 'storage.default_namespace',
     legacy: 'default_namespace',
-    check: namespaceNameProblem,
+    check: storeNamespaceProblem,
     doc: 'Namespace of a store that names none.',
   },
   pageSizeMax: {

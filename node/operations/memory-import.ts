@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { unsigned } from '../../protocol/graph/link.js';
+import { isReservedNamespace } from '../../protocol/ids.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
 import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { isObject } from '../../protocol/kinds/payload.js';
@@ -146,6 +147,10 @@ async function importMemory(
   if (!ready.ok) return failed<never>(ready.error);
   const { memory, restamped, dated } = ready.value;
   if (!trusted && isMail(memory.namespace)) return ok('left out' as const);
+  if (!trusted && isReservedNamespace(memory.namespace)) {
+    const message = `namespace "${memory.namespace}" begins with "_": only a trusted source brings such memories in`;
+    return fail('VALIDATION_FAILED', message, { fields: ['namespace'] });
+  }
   const ahead = dateProblem(call, memory);
   if (ahead !== null) return ahead;
   const archive = call.services.settings.archiveOnGc;

@@ -15,6 +15,7 @@ import { type Approved, type Deciding, type Decision, type DecisionContext, deci
 import { guardAgentRecords } from './guard-agents.js';
 import { guardMail } from './guard-mail.js';
 import { guardNames } from './guard-names.js';
+import { guardReserved } from './guard-reserved.js';
 import { guardRules } from './guard-rules.js';
 import { homeProblem } from './home.js';
 import type { Mutation } from './mutations.js';
@@ -120,7 +121,8 @@ function* lookedAt(command: Command, context: DecisionContext, rules: Rules): De
 function* ruling(command: Command, context: DecisionContext, rules: Rules): Deciding<Outcome> {
   if (!Object.hasOwn(rules, command.kind)) throw new Error(`no rule decides the command "${command.kind}"`);
   const rule = rules[command.kind] as Rule<Command['kind']>;
-  const shaped = guardAgentRecords(command, yield* rule(command as never, context));
+  const placed = guardReserved(command, yield* rule(command as never, context));
+  const shaped = guardAgentRecords(command, placed);
   const named = yield* guardNames(command, guardMail(command, shaped), context);
   const guarded = guardRules(command, named, context);
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;

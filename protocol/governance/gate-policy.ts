@@ -1,5 +1,6 @@
 import { AGENTS_NAMESPACE, agentTitle } from '../agents/agent.js';
 import { type Reading, read } from '../decide/reads.js';
+import { isReservedNamespace } from '../ids.js';
 import type { Standard } from '../kinds/standard-kind.js';
 import type { AgentId } from '../meanings.js';
 import {
@@ -25,7 +26,7 @@ export function* gateOf({
   readonly namespace: string;
   readonly privateTo?: AgentId | null;
 }): Reading<GatePolicy | PolicyProblem> {
-  if (namespace.startsWith('_')) return gatePolicy([], gate);
+  if (isReservedNamespace(namespace)) return gatePolicy([], gate);
   const standardOf = yield* standardsAbove(namespace);
   return policyFor(namespace, gate, privateTo === null ? standardOf : ofOperatorsAnd(privateTo, standardOf));
 }

@@ -4,7 +4,7 @@ import { memoryById, type Reading, read } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { GATES, gatePolicy, isLooser, ofOperators, policiesOf } from '../governance/effective-policy.js';
 import { standardsAbove } from '../governance/gate-policy.js';
-import { namespaceProblem } from '../ids.js';
+import { isReservedNamespace, namespaceProblem } from '../ids.js';
 import { memoryKind } from '../kinds/memory-kind.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Standard, standardKind } from '../kinds/standard-kind.js';
@@ -178,7 +178,7 @@ const DEFAULT_NAMESPACE = 'global';
 
 /** True for a namespace that belongs to everybody or to the service. */
 const isEverybodys = (namespace: string, defaultNamespace = DEFAULT_NAMESPACE): boolean =>
-  namespace === EVERYWHERE || namespace === defaultNamespace || namespace.startsWith('_');
+  namespace === EVERYWHERE || namespace === defaultNamespace || isReservedNamespace(namespace);
 
 /** Refuses a first policy, or a first parent to inherit one from, over memories of others; null for any other standard. */
 function* takesOver(image: Standard, before: Standard | null, viewer: Viewer): Reading<Failure | null> {

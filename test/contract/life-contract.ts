@@ -9,7 +9,7 @@ import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';
-import { OPERATOR, storing, tenant } from '../support/memories.js';
+import { aMemory, OPERATOR, storing, tenant } from '../support/memories.js';
 import type { StoreUnderTest } from './store-contract.js';
 
 const START_MS = Date.parse('2026-03-01T12:00:00.000Z');
@@ -309,7 +309,12 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
       await make('2', { agent_id: 'ai:a' }, { tier: 'short' });
       await make('3', { agent_id: 'ai:b' });
       await make('4', { agent_id: 'ai:a', scope: 'private' });
-      await make('5', { agent_id: 'ai:a' }, { namespace: '_inner' });
+      const inner = { namespace: '_inner', title: '5', tags: ['t', '5'], metadata: { agent_id: 'ai:a' } };
+      const received = await store.execute({
+        ...{ kind: 'receive-memory', memory: aMemory(inner), allowedNamespaces: null, agentIds: [] },
+        archive: true,
+      });
+      assert.ok(received.ok, JSON.stringify(received));
       await stored({ title: 'untagged' });
       const groups = async (countMin: number, shortOnly = false, viewer = OPERATOR) => {
         const query = { kind: 'consolidation-groups', namespace: null, shortOnly, countMin, viewer } as const;

@@ -184,7 +184,7 @@ describe('an entity', () => {
     assert.ok(Buffer.byteLength(String(memory['content'])) <= 65_536);
     await register(node, { canonical_name: 'no namespace' }, 400);
     await register(node, { ...ADA, metadata: { agent_id: 'ai:bob' } }, 403);
-    await register(node, { ...ADA, namespace: '_agents' }, 403);
+    await register(node, { ...ADA, namespace: '_agents' }, 400);
   });
 
   it('is claimed, and refused where the operator requires attested writes', async () => {

@@ -115,19 +115,19 @@ describe('a message', () => {
 
   it('is neither forged, nor changed, nor moved by another operation', async () => {
     const id = await notify(ALICE, BOB, 'as it was sent');
-    const own = await store(ALICE, { title: 'own', namespace: '_messages_of_mine' });
+    const own = await store(ALICE, { title: 'own', namespace: 'messages_of_mine' });
     const [inboxOfBob, content] = [`_messages/${BOB}`, WORD];
     for (const namespace of [inboxOfBob, '_messages', '_shared', `_shared/${BOB}->${ALICE}`]) {
       const body = { title: 'forged', content, namespace };
-      await refused('FORBIDDEN', ALICE, 'POST', '/memories', body);
-      await refused('FORBIDDEN', ALICE, 'POST', '/memories', { ...body, on_conflict: 'version' });
-      await refused('FORBIDDEN', ALICE, 'PUT', `/memories/${own}`, { namespace });
+      await refused('VALIDATION_FAILED', ALICE, 'POST', '/memories', body);
+      await refused('VALIDATION_FAILED', ALICE, 'POST', '/memories', { ...body, on_conflict: 'version' });
+      await refused('VALIDATION_FAILED', ALICE, 'PUT', `/memories/${own}`, { namespace });
       const named = { canonical_name: 'Forged', namespace };
-      await refused('FORBIDDEN', ALICE, 'POST', '/entities', named);
+      await refused('VALIDATION_FAILED', ALICE, 'POST', '/entities', named);
       const joined = { ids: [own, id], title: 'forged', summary: 's', namespace };
-      await refused('FORBIDDEN', ALICE, 'POST', '/consolidate', joined);
+      await refused('VALIDATION_FAILED', ALICE, 'POST', '/consolidate', joined);
     }
-    await refused('FORBIDDEN', ALICE, 'POST', '/memories', {
+    await refused('VALIDATION_FAILED', ALICE, 'POST', '/memories', {
       ...{ title: 'as it was sent', content, namespace: inboxOfBob, on_conflict: 'merge' },
     });
     for (const change of [

@@ -113,8 +113,8 @@ export const messages: readonly EndpointRow[] = [
     method: 'POST',
     path: '/memories',
     body: memory('forged', { namespace: '_messages/ai:carol' }),
-    status: 403,
-    code: 'FORBIDDEN',
+    status: 400,
+    code: 'VALIDATION_FAILED',
   },
   {
     section: '4.2',
