@@ -47,6 +47,25 @@ export function policiesAsPermissions(standards: readonly Standard[]): PolicyTra
   return { rules, left };
 }
 
+/** The rules that a configuration does not have yet. */
+export function missingRules(
+  rules: readonly PermissionRule[],
+  config: Readonly<Record<string, unknown>>,
+): PermissionRule[] {
+  const { rules: stored } = (config['permissions'] ?? {}) as { readonly rules?: unknown };
+  const there = (Array.isArray(stored) ? stored : []) as readonly Record<string, unknown>[];
+  return rules.filter(
+    ({ namespace_pattern, op, decision }) =>
+      !there.some(
+        (rule) =>
+          rule['namespace_pattern'] === namespace_pattern &&
+          rule['op'] === op &&
+          rule['decision'] === decision &&
+          (rule['agent_pattern'] ?? '*') === '*',
+      ),
+  );
+}
+
 /** The translation as TOML; what cannot be said stands in comments. */
 export function permissionsToml({ rules, left }: PolicyTranslation): string {
   const blocks = rules.map(({ namespace_pattern, op, decision, reason }) =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -207,5 +207,53 @@ describe('governance migrate-to-permissions', () => {
       left: string[];
     };
     assert.deepEqual([rules.length, left], [3, ['policy of team: delete = owner']]);
+  });
+
+  it('writes a file that the node starts with, adds to one only what it lacks, and nothing with --dry-run', async () => {
+    const home = temporaryFolder('cli-permissions-out');
+    const mnemesh = commandsIn(home);
+    const policy = '{"write":"approve"}';
+    await mnemesh('namespace', 'set-standard', '--namespace', 'team', '--governance', policy);
+    const file = join(home, 'config.toml');
+    const migrate = (...flags: string[]) => mnemesh('governance', 'migrate-to-permissions', ...flags);
+    const plain = (await migrate()).out;
+    const dry = await migrate('--dry-run', '--config-out', file);
+    assert.deepEqual([dry.code, dry.out, existsSync(file)], [0, plain, false]);
+    const made = await migrate('--config-out', file);
+    assert.equal(made.code, 0, made.err);
+    assert.deepEqual([readFileSync(file, 'utf8'), statSync(file).mode & 0o777], [plain, 0o600]);
+    assert.equal((await mnemesh('config', 'show')).code, 0);
+    const other = await migrate('--config-out', file, '--json');
+    assert.deepEqual([other.code, JSON.parse(other.err).code], [1, 'CONFLICT']);
+
+    await mnemesh('namespace', 'set-standard', '--namespace', 'open', '--governance', policy);
+    const added = await migrate('--config-in', file, '--config-out', file, '--json');
+    const { rules, backup } = JSON.parse(added.out) as { rules: Json[]; backup: string };
+    assert.deepEqual(
+      rules.map(({ namespace_pattern }) => namespace_pattern),
+      ['open', 'open/**'],
+    );
+    assert.equal(readFileSync(backup, 'utf8'), plain);
+    const text = readFileSync(file, 'utf8');
+    assert.equal(text.split('[[permissions.rules]]').length, 5);
+    const again = await migrate('--config-in', file, '--dry-run', '--json');
+    assert.deepEqual((JSON.parse(again.out) as { rules: Json[] }).rules, []);
+    assert.equal((await migrate('--config-in', file, '--config-out', file)).code, 0);
+    assert.equal(readFileSync(file, 'utf8'), text);
+  });
+
+  it('leaves a file alone that is no TOML, or has its rules in another form', async () => {
+    const home = temporaryFolder('cli-permissions-odd');
+    const mnemesh = commandsIn(home);
+    const policy = '{"write":"approve"}';
+    await mnemesh('namespace', 'set-standard', '--namespace', 'team', '--governance', policy);
+    for (const text of ['permissions = ', 'permissions = { mode = "off" }\n']) {
+      const file = join(home, 'odd.toml');
+      writeFileSync(file, text);
+      const words = ['governance', 'migrate-to-permissions', '--config-in', file, '--config-out', file];
+      const { code, err } = await mnemesh(...words, '--json');
+      assert.deepEqual([code, JSON.parse(err).code], [78, 'CONFIG_INVALID']);
+      assert.equal(readFileSync(file, 'utf8'), text);
+    }
   });
 });
