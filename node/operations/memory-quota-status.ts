@@ -90,18 +90,32 @@ export const memoryQuotaStatus = defineOperation({
     if (!viewer.all && agent !== viewer.agentId)
       return fail('FORBIDDEN', 'an agent can only see its own quotas');
     const holder = quotaHolder(agent);
-    const use = namespace === undefined ? await sum(call, holder) : await row(call, holder, namespace);
+    const isSum = namespace === undefined || namespace === GLOBAL_QUOTA_NAMESPACE;
+    const use = isSum ? await sum(call, holder) : await row(call, holder, namespace);
     if (!use.ok) return failed(use.error);
     return ok({ agent_id: agent, namespace: use.value.namespace, quota: quotaJson(use.value) });
   },
 });
 
-/** Every agent's rows, for the operator of the machine. */
+/** Every agent's rows, for the operator of the machine. The row `_global` of an agent is the sum over all of its rows. */
 async function list(call: Call, namespace: string | null) {
-  const found = await call.services.store.query({ kind: 'list-quotas', holder: null, namespace });
+  const isSum = (one: string | null) => one === GLOBAL_QUOTA_NAMESPACE;
+  const of = isSum(namespace) ? null : namespace;
+  const found = await call.services.store.query({ kind: 'list-quotas', holder: null, namespace: of });
   if (!found.ok) return failed(found.error);
   const limits = quotaLimits(call.services.settings);
-  const quotas = found.value.uses.map((use) => quotaJson(current(use, limits, call.now)));
+  const uses = found.value.uses.map((use) => current(use, limits, call.now));
+  const quotas = uses
+    .filter((use) => namespace === null || use.namespace === namespace)
+    .map((use) =>
+      isSum(use.namespace)
+        ? sumOf(
+            use,
+            uses.filter(({ holder }) => holder === use.holder),
+          )
+        : use,
+    )
+    .map(quotaJson);
   return ok({ quotas, count: quotas.length });
 }
 
@@ -131,15 +145,22 @@ async function sum(call: Call, holder: string): Promise<Result<QuotaUse>> {
   const found = await call.services.store.query({ kind: 'list-quotas', holder, namespace: null });
   if (!found.ok) return failed(found.error);
   const uses = found.value.uses.map((use) => current(use, limits, call.now));
+  return ok(sumOf(current(own.value, limits, call.now), uses));
+}
+
+/** The use over all namespaces: what was written first, and last, in any of them. */
+function sumOf(sentinel: QuotaUse, uses: readonly QuotaUse[]): QuotaUse {
   const total = (of: (use: QuotaUse) => number) => uses.reduce((sum, use) => sum + of(use), 0);
-  // The dates are those of the sentinel.
-  return ok({
-    ...current(own.value, limits, call.now),
+  const dates = (of: (use: QuotaUse) => string) => [sentinel, ...uses].map(of).sort();
+  return {
+    ...sentinel,
     memoriesToday: total((use) => use.memoriesToday),
     storageBytes: total((use) => use.storageBytes),
     linksToday: total((use) => use.linksToday),
     writtenBytesToday: total((use) => use.writtenBytesToday),
-  });
+    createdAt: dates((use) => use.createdAt)[0]!,
+    updatedAt: dates((use) => use.updatedAt).at(-1)!,
+  };
 }
 
 /** The use now, with the limits in force: a stored row has those of its last write. */

@@ -18,6 +18,8 @@ export const PENDING_LIST_MAX = 1000;
 /** Text of the actions in one answer; the newest come first, and the first one always. */
 export const PENDING_LIST_BYTES_MAX = 4_194_304;
 export const REMEMBERED_LIST_MAX = 1000;
+/** Policies in the summary of the capabilities; also rules. */
+export const RULE_SUMMARY_MAX = 50;
 /** How long an action waits for its approval (decisions, "after a deny"). */
 export const PENDING_SECONDS_MAX = 86_400;
 /** How often the home looks for votes of other nodes and for actions that waited too long. */

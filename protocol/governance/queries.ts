@@ -22,6 +22,10 @@ export interface GovernanceQueries {
   readonly 'remembered-decisions': Ask<RememberedDecisions, { readonly remembered: readonly Remembered[] }>;
   readonly 'is-registered': Ask<AskRegistered, { readonly registered: boolean }>;
   readonly 'list-rules': Ask<ListRules, { readonly rules: readonly Rule[] }>;
+  readonly 'list-policies': Ask<
+    ListPolicies,
+    { readonly policies: readonly NamespacePolicy[]; readonly count: number }
+  >;
 }
 
 /**
@@ -129,4 +133,20 @@ export interface ListRules {
   readonly kind: 'list-rules';
   /** Null for rules of all kinds. */
   readonly of: string | null;
+}
+
+/**
+ * Policies of namespaces, in the order of these. A caller that does not see everything gets those that it set and those of
+ * the named namespaces: the names of others are not for everybody.
+ */
+export interface ListPolicies {
+  readonly kind: 'list-policies';
+  readonly named: readonly string[];
+  readonly limit: number;
+  readonly viewer: Viewer;
+}
+
+export interface NamespacePolicy {
+  readonly namespace: string;
+  readonly governance: Readonly<Record<string, unknown>>;
 }

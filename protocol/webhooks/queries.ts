@@ -15,6 +15,7 @@ export interface WebhookQueries {
     DeadLetters,
     { readonly entries: readonly (DeadLetter & { id: number })[] } & Ending
   >;
+  readonly 'count-dead-letters': Ask<CountDeadLetters, { readonly dead: number }>;
   readonly 'due-subscriptions': Ask<DueSubscriptions, DueIds>;
   readonly 'announced-since': Ask<AnnouncedSince, Announced>;
   readonly 'next-deliveries': Ask<NextDeliveries, NextEvents>;
@@ -46,6 +47,12 @@ export interface DeadLetters {
   readonly kind: 'dead-letters';
   readonly subscriptionId: string | null;
   readonly limit: number;
+  readonly viewer: Viewer;
+}
+
+/** How many dead letters all of the caller's subscriptions have. */
+export interface CountDeadLetters {
+  readonly kind: 'count-dead-letters';
   readonly viewer: Viewer;
 }
 

@@ -1,4 +1,4 @@
-import { HOOK_EVENT_NAMES } from '../../../protocol/hooks/events.js';
+import { HOOK_EVENT_NAMES, UNFIRED_EVENTS } from '../../../protocol/hooks/events.js';
 import { KINDS } from '../../../protocol/memory/memory.js';
 import { WEBHOOK_EVENTS } from '../../../protocol/webhooks/event-types.js';
 import type { Settings } from '../../config/settings.js';
@@ -62,11 +62,16 @@ export function features(facts: Facts) {
 /** The sections that v2 adds (reference-http §6). */
 export function sections({ has, families }: Facts, counters: RuntimeCounters, { permissionsMode }: Settings) {
   return {
-    permissions: { mode: permissionsMode, active_rules: counters.active_rule_count, rule_summary: [] },
+    permissions: {
+      mode: permissionsMode,
+      active_rules: counters.active_rule_count,
+      rule_summary: [...counters.rule_summary],
+    },
     hooks: {
       registered_count: counters.registered_hooks,
       webhook_events: has('memory_subscribe') ? [...WEBHOOK_EVENTS] : [],
-      hook_events_count: HOOK_EVENT_NAMES.length,
+      // Of the events that a hook may name, those that this node fires.
+      hook_events_count: HOOK_EVENT_NAMES.filter((name) => UNFIRED_EVENTS[name] === undefined).length,
     },
     compaction: planned(false),
     approval: {
@@ -92,7 +97,7 @@ export function federation({ condition }: Facts) {
 }
 
 /** The sections that v3 adds (reference-http §6, reference-mcp-cli §5.4). */
-export function substrate({ has, tools }: Facts) {
+export function substrate({ has, tools }: Facts, { operatorPubkey }: Settings) {
   const skills = tools.filter(({ name }) => name.startsWith('memory_skill_')).map(({ name }) => name);
   const atomises = has('memory_atomise');
   return {
@@ -114,7 +119,8 @@ export function substrate({ has, tools }: Facts) {
       // The service enforces rules about its own writes only; the others bind harnesses that ask.
       enforced_actions: has('memory_rule_list') ? ['memory_write'] : [],
       bypass_impossibility_tests: false,
-      l1_6_attest: false,
+      // With a key of the operator, rules count that it signed, and no others.
+      l1_6_attest: operatorPubkey !== null,
       agent_action_check: has('memory_check_agent_action'),
       rules_immutable_seed: false,
     },

@@ -37,7 +37,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     return call.surface === 'http' ? { ...body, ...storage } : body;
   }
   const counters = await runtimeCounters(call);
-  const { registered_hooks: _hooks, ...runtime } = counters;
+  const { registered_hooks: _hooks, rule_summary: _summary, ...runtime } = counters;
   const second = {
     ...common,
     features: features(facts),
@@ -62,7 +62,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     embedder_loaded: facts.embedderLoaded,
     ...runtime,
     federation: federation(facts),
-    ...substrate(facts),
+    ...substrate(facts, call.services.settings),
   };
 }
 

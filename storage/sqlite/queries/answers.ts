@@ -51,7 +51,7 @@ import {
   readHeaders,
   readOperations,
 } from './replication.js';
-import { listRules } from './rules.js';
+import { listPolicies, listRules } from './rules.js';
 import {
   integrityNotes,
   listSuspects,
@@ -67,6 +67,7 @@ import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
 import {
   announcedSince,
+  countDeadLetters,
   deadLetters,
   dueSubscriptions,
   listSubscriptions,
@@ -149,6 +150,7 @@ export const ANSWERS: {
   'removed-standards': scan(removedStandards),
   'count-namespaces': scan(countNamespaces),
   'list-rules': lookup(listRules),
+  'list-policies': scan(listPolicies),
 
   'list-pendings': scan(listPendings),
   'find-pendings': lookup(findPendings),
@@ -166,6 +168,7 @@ export const ANSWERS: {
   'list-subscriptions': scan(listSubscriptions),
   'subscription-events': scan(subscriptionEvents),
   'dead-letters': scan(deadLetters),
+  'count-dead-letters': scan(countDeadLetters),
   'index-texts': scan((_parts, { texts }) => ({ indexed: texts.map(indexedText) })),
   'announced-since': scan(announcedSince),
   'due-subscriptions': lookup(dueSubscriptions),

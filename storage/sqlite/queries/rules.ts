@@ -1,6 +1,7 @@
 import { RULES_MAX } from '../../../protocol/governance/limits.js';
-import type { ListRules } from '../../../protocol/governance/queries.js';
+import type { ListPolicies, ListRules, NamespacePolicy } from '../../../protocol/governance/queries.js';
 import { type Rule, ruleKind } from '../../../protocol/kinds/rule-kind.js';
+import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { DamagedRowError } from '../damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
@@ -23,4 +24,24 @@ export function listRules(
     return rule;
   });
   return { rules };
+}
+
+/** Throws DamagedRowError for a policy that cannot be read. */
+export function listPolicies(
+  { statements }: Pick<QueryParts, 'statements'>,
+  { named, limit, viewer }: ListPolicies,
+): Answers['list-policies'] {
+  const from = `FROM records WHERE kind = 'standard' AND ${memberSql('governance')} IS NOT NULL
+    AND (@all = 1 OR owner_id = @agent OR id IN (SELECT value FROM json_each(@named)))`;
+  const of = { all: viewer.all ? 1 : 0, agent: viewer.agentId, named: JSON.stringify(named) };
+  const count = statements.get(`SELECT count(*) ${from}`).pluck().get(of) as number;
+  const rows = statements
+    .get(`SELECT id, payload ${from} ORDER BY id LIMIT @limit`)
+    .all({ ...of, limit }) as Pick<RecordSqlRow, 'id' | 'payload'>[];
+  const policies = rows.map((row): NamespacePolicy => {
+    const governance = (recordImageOf(standardKind, row) as Standard | null)?.governance ?? null;
+    if (governance === null) throw new DamagedRowError(standardKind.name, row.id);
+    return { namespace: row.id, governance };
+  });
+  return { policies, count };
 }

@@ -11,6 +11,7 @@ import { utf8Bytes } from '../../../protocol/utf8.js';
 import { type DeadLetter, type OutboxEvent, outboxEvent } from '../../../protocol/webhooks/outbox.js';
 import type {
   AnnouncedSince,
+  CountDeadLetters,
   DeadLetters,
   Delivery,
   DueSubscriptions,
@@ -176,6 +177,19 @@ export function deadLetters(
     .iterate({ ...ownOf(viewer), subscriptionId, limit }) as Iterable<DeadLetter & { id: number }>;
   const { page: entries, truncated } = pageOf(rows);
   return { entries, truncated };
+}
+
+export function countDeadLetters(
+  { statements }: QueryParts,
+  { viewer }: CountDeadLetters,
+): Answers['count-dead-letters'] {
+  const dead = statements
+    .get(
+      `SELECT count(*) FROM subscriptions s JOIN subscription_dlq d ON d.subscription_id = s.id WHERE ${OWN}`,
+    )
+    .pluck()
+    .get(ownOf(viewer)) as number;
+  return { dead };
 }
 
 /** Rows until their bodies would exceed a page; the first one is always taken. */

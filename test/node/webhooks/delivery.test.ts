@@ -159,6 +159,12 @@ describe('webhooks of a daemon', { timeout: 180_000 }, () => {
     assert.deepEqual(entry!['payload'], receiver.got[0]!.body);
     const others = await node.done(OTHER, 'POST', '/memory_subscription_dlq_list', { subscription_id: id });
     assert.equal(others['count'], 0, 'another agent sees nothing of it');
+    const depthsOf = async (agent: string) => {
+      const { dlq_depth, approval } = await node.done(agent, 'GET', '/capabilities');
+      return [dlq_depth, (approval as Record<string, unknown>)['deferred_audit_dlq_size']];
+    };
+    assert.deepEqual(await depthsOf(OWNER), [1, 1]);
+    assert.deepEqual(await depthsOf(OTHER), [0, 0]);
 
     receiver.reply = acknowledge;
     receiver.got.splice(0);
@@ -176,6 +182,7 @@ describe('webhooks of a daemon', { timeout: 180_000 }, () => {
       ({ events }) => (events as Record<string, unknown>[])[0]?.['delivery_status'] === 'ack',
     );
     assert.equal((await node.subscription(id))['dlq_count'], 0);
+    assert.deepEqual(await depthsOf(OWNER), [0, 0]);
   });
 
   it('keeps the order of a subscription, also when one event needs several attempts', async () => {

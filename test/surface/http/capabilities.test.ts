@@ -5,13 +5,16 @@ import { OPERATIONS } from '../../../node/operations/registry.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
 import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
 import { LocalSemantics } from '../../../node/semantics/local-semantics.js';
+import { RULE_SUMMARY_MAX } from '../../../protocol/governance/limits.js';
 import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
+import { aRule } from '../../support/rules.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 type Json = Record<string, unknown>;
 const PATH = '/api/v1/capabilities';
+const ADMIN = 'ai:admin';
 const keys = (value: unknown) => Object.keys(value as Json).sort();
 
 async function withNode(run: (node: HttpNode) => Promise<void>, ...options: Parameters<typeof openHttpNode>) {
@@ -169,6 +172,64 @@ test('the report promises nothing that this node does not have', () =>
     assert.deepEqual(families.flatMap((family) => family.tools).sort(), [...names].sort());
     assert.equal(families[0]!.tool_count, 7);
   }));
+
+test('its figures are those of the moment', () =>
+  withNode(
+    async (node) => {
+      const seenBy = async (agent: string, accept = 'v3') => {
+        const headers = { 'x-agent-id': agent, 'accept-capabilities': accept };
+        return (await node.send('GET', PATH, undefined, headers)).json!;
+      };
+      const summaryOf = async (agent: string, accept?: string) =>
+        ((await seenBy(agent, accept))['permissions'] as Json)['rule_summary'];
+      const govern = (agent: string, namespace: string, governance: Json) =>
+        node.send('POST', '/api/v1/namespaces', { namespace, governance }, { 'x-agent-id': agent });
+      assert.deepEqual(await summaryOf(ADMIN), []);
+      await govern('ai:alice', 'alice/notes', {
+        write: 'registered',
+        delete: 'approve',
+        approver: { agent: 'ai:bob' },
+        inherit: false,
+      });
+      await govern(ADMIN, '*', { write: 'any', delete: 'approve', approver: { consensus: 2 } });
+      const everybody = '* — write=any, promote=any, delete=approve, approver=consensus:2, inherit=true';
+      const own =
+        'alice/notes — write=registered, promote=any, delete=approve, approver=agent:ai:bob, inherit=false';
+      for (const accept of ['v2', 'v3']) {
+        assert.deepEqual(await summaryOf(ADMIN, accept), [everybody, own]);
+        assert.deepEqual(await summaryOf('ai:alice', accept), [everybody, own]);
+        // The name of a namespace is not for everybody.
+        assert.deepEqual(await summaryOf('ai:mallory', accept), [everybody]);
+      }
+      const rule = aRule('no-force');
+      await node.services.store.execute({ kind: 'put-rule', rule, replaces: null, by: ADMIN });
+      const ruled = await seenBy('ai:mallory');
+      assert.equal(ruled['active_rule_count'], 1);
+      assert.deepEqual((ruled['permissions'] as Json)['rule_summary'], [
+        everybody,
+        'no-force — refuse bash, namespace=_global',
+      ]);
+      await node.send('DELETE', '/api/v1/namespaces?namespace=*', undefined, { 'x-agent-id': ADMIN });
+      await node.services.store.execute({ kind: 'remove-rule', id: 'no-force', signature: null, by: ADMIN });
+      assert.deepEqual(await summaryOf('ai:mallory'), []);
+    },
+    { adminAgentIds: [ADMIN], adminHeaderTrust: true },
+  ));
+
+test('the summary of policies is bounded, and says how many it leaves out', () =>
+  withNode(
+    async (node) => {
+      const headers = { 'x-agent-id': ADMIN };
+      for (let n = 0; n < RULE_SUMMARY_MAX + 3; n += 1) {
+        const body = { namespace: `team/${n}`, governance: { write: 'owner' } };
+        assert.equal((await node.send('POST', '/api/v1/namespaces', body, headers)).status, 201);
+      }
+      const { json } = await node.send('GET', PATH, undefined, headers);
+      const lines = (json!['permissions'] as Json)['rule_summary'] as string[];
+      assert.deepEqual([lines.length, lines.at(-1)], [RULE_SUMMARY_MAX + 1, '… and 3 more policies']);
+    },
+    { adminAgentIds: [ADMIN], adminHeaderTrust: true },
+  ));
 
 test('a node whose store is gone says that nothing can be called', () =>
   withNode(

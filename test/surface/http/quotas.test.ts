@@ -45,6 +45,25 @@ test('64 writers at once end exactly at the cap of the day', async () => {
   }
 });
 
+test('the sum over all namespaces has the dates of its rows, and is what the row _global says', async () => {
+  const node = await openHttpNode();
+  try {
+    const status = async (more: object = {}) =>
+      (await node.send('POST', '/api/v1/quota/status', more, headers)).json!;
+    await node.send('POST', '/api/v1/memories', body('one', { namespace: 'a' }), headers);
+    const first = await status();
+    await node.send('POST', '/api/v1/memories', body('two', { namespace: 'b' }), headers);
+    const [sum, a, b] = [await status(), await status({ namespace: 'a' }), await status({ namespace: 'b' })];
+    assert.equal(sum['created_at'], a['created_at']);
+    assert.equal(sum['updated_at'], b['updated_at']);
+    assert.ok(String(first['updated_at']) < String(sum['updated_at']));
+    assert.equal(sum['current_memories_today'], 2);
+    assert.deepEqual(await status({ namespace: '_global' }), sum);
+  } finally {
+    await node.close();
+  }
+});
+
 test('bytes are given back by a delete, an update and an expiry, and never counted twice', async () => {
   const node = await openHttpNode({ maxStorageBytes: 1000 });
   const used = async () => {
