@@ -1,5 +1,9 @@
 import { AGENT_ID_LENGTH_MAX, ID_LENGTH_MAX, NAMESPACE_DEPTH_MAX, NAMESPACE_LENGTH_MAX } from './limits.js';
 
+/** The id, in the form of a UUID, that follows from a SHA-256 in hex. */
+export const uuidOfDigest = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+
 const MEMORY_ID = /^[A-Za-z0-9_:.@-]+$/;
 const AGENT_ID = new RegExp(`^[A-Za-z0-9_\\-:@./]{1,${AGENT_ID_LENGTH_MAX}}$`);
 // Control characters, C1 included.

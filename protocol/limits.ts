@@ -172,6 +172,8 @@ export const POTENTIAL_CONTRADICTIONS_WAIT_MS = 100;
 export const CONTRADICTIONS_LIMIT = 50;
 /** Links that are looked at to find out whether a new one closes a cycle of reflections. */
 export const REFLECTION_LINKS_EXAMINED_MAX = 10_000;
+/** Memories whose owners are told that the reflection was superseded on which they reflect. */
+export const REFLECTION_DEPENDENTS_TOLD_MAX = 200;
 /** Links that are shown beside a memory. */
 export const MEMORY_LINKS_MAX = 1000;
 /** Earlier periods and corrected ends that a link keeps; those of a peer may be more, as a later release may keep more. */

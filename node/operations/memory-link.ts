@@ -39,6 +39,9 @@ export const memoryLink = defineOperation({
     valid_from: z.string().nullable(),
     valid_until: z.string().nullable(),
     attest_level: z.string(),
+    invalidation_notified: z
+      .array(z.string())
+      .describe('Memories whose owners were told that the reflection was superseded on which they reflect'),
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
@@ -55,8 +58,11 @@ export const memoryLink = defineOperation({
     short: { r: 'relation' },
     omit: ['recall_id'],
     view: 'message',
-    message: ({ source_id, relation, target_id, created }) =>
-      `${created === true ? 'linked' : 'linked already'}: ${source_id} ${relation} ${target_id}`,
+    message: ({ source_id, relation, target_id, created, invalidation_notified: notified }) => {
+      const told = (notified as readonly string[]).join(', ');
+      const line = `${created === true ? 'linked' : 'linked already'}: ${source_id} ${relation} ${target_id}`;
+      return told === '' ? line : `${line}\ntold the owners of ${told}, which reflect on it`;
+    },
     examples: ['link 3f2a 9b1c --relation depends_on'],
   },
   hooks: aroundOperation({
@@ -113,7 +119,7 @@ async function link(call: Call, asking: Input) {
     });
   }
   const [attested] = await attestedLinks(call, [stands]);
-  return ok({ linked: true as const, ...linkAnswer(change, stands, attested!) });
+  return ok({ linked: true as const, ...linkAnswer(result.value, attested!) });
 }
 
 type Stated = Pick<Link, 'source_id' | 'target_id' | 'relation' | 'valid_from' | 'valid_until'>;

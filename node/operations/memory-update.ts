@@ -50,6 +50,12 @@ const input = z.object({
   ttl_secs: fields.ttlSecs.optional(),
   agent_id: fields.agentId.optional(),
   expected_version: expectedVersion.optional(),
+  edit_source: z
+    .enum(['human', 'llm', 'hook'])
+    .default('human')
+    .describe(
+      'Who edits. For llm and hook the memory goes to the archive as it is, and the changed one gets a new id',
+    ),
 });
 
 type Input = z.output<typeof input>;
@@ -61,7 +67,13 @@ export const memoryUpdate = defineOperation({
   summary: 'Change some fields of a memory.',
   core: false,
   input,
-  output: z.object({ updated: z.boolean(), memory: fields.memoryOutput }),
+  output: z.object({
+    updated: z.boolean(),
+    edit_source: z.string(),
+    memory: fields.memoryOutput,
+    superseded_id: z.string().describe('The memory as it was, in the archive').optional(),
+    new_id: z.string().describe('The changed memory, which supersedes it').optional(),
+  }),
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
@@ -71,7 +83,8 @@ export const memoryUpdate = defineOperation({
       path: '/memories/{id}',
       fields: 'body',
       headers: { 'if-match': 'expected_version' },
-      omit: ['expected_version', 'entity_id'],
+      // Its answer is the memory alone, which cannot say that the id is another one.
+      omit: ['expected_version', 'entity_id', 'edit_source'],
       aliases: { memory_kind: 'kind' },
       // The memory without an envelope, as in the reference (reference-http §1, row 9).
       shape: (output) => output['memory'] as Record<string, unknown>,
@@ -90,6 +103,8 @@ export const memoryUpdate = defineOperation({
     view: 'message',
     message: (output) => {
       const memory = output['memory'] as { id: string; version: number };
+      if (output['superseded_id'] !== undefined)
+        return `stored: ${memory.id}, which supersedes ${output['superseded_id']} (in the archive)`;
       return `updated: ${memory.id} (version ${memory.version})`;
     },
     examples: ['update 3f2a --priority 8'],
@@ -110,12 +125,13 @@ export const memoryUpdate = defineOperation({
     post: [
       {
         event: 'post_store',
-        firings: ({ call, seen }) => (seen === null ? [] : writtenMemory(call, seen.id)),
+        firings: ({ call, answer: { memory } }) =>
+          writtenMemory(call, String((memory as Record<string, unknown>)['id'])),
       },
     ],
   }),
   run: async (call, fieldsIn) => {
-    const { id, expected_version, agent_id, ttl_secs: ttlSecs, ...given } = fieldsIn;
+    const { id, expected_version, agent_id, edit_source: by, ttl_secs: ttlSecs, ...given } = fieldsIn;
     // As in a store, an instant takes precedence over a time to live.
     const changes =
       ttlSecs === undefined || given.expires_at !== undefined
@@ -128,7 +144,7 @@ export const memoryUpdate = defineOperation({
         'metadata.agent_id does not match the authenticated caller',
       );
     }
-    return update(call, id, patchOf(changes), expected_version ?? null);
+    return update(call, id, patchOf(changes), { expected: expected_version ?? null, by });
   },
 });
 
@@ -142,7 +158,12 @@ function deltaOf(fieldsIn: Input) {
   };
 }
 
-async function update(call: Call, prefix: string, patch: MemoryPatch, expected: number | null) {
+async function update(
+  call: Call,
+  prefix: string,
+  patch: MemoryPatch,
+  { expected, by }: { readonly expected: number | null; readonly by: Input['edit_source'] },
+) {
   if (Object.keys(patch).length === 0)
     return fail('VALIDATION_FAILED', 'the request names no field to change');
   const id = await resolveId(call, prefix);
@@ -154,12 +175,17 @@ async function update(call: Call, prefix: string, patch: MemoryPatch, expected: 
     expectedVersion: expected,
     viewer: call.caller.viewer,
     archive: call.services.settings.archiveOnGc,
+    ...(by === 'human' ? {} : { newId: call.services.random.uuid() }),
   });
   if (!result.ok) return failed(result.error);
-  return ok({ updated: true, memory: await shownMemory(call, result.value.memory) });
+  const memory = await shownMemory(call, result.value.memory);
+  const replaced = by === 'human' ? {} : { superseded_id: id.value, new_id: result.value.memory.id };
+  return ok({ updated: true, edit_source: by, memory, ...replaced });
 }
 
 /** Only the given fields; an absent one must not overwrite. */
-function patchOf(changes: Omit<Input, 'id' | 'expected_version' | 'agent_id' | 'ttl_secs'>): MemoryPatch {
+function patchOf(
+  changes: Omit<Input, 'id' | 'expected_version' | 'agent_id' | 'ttl_secs' | 'edit_source'>,
+): MemoryPatch {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }

@@ -98,13 +98,14 @@ const written = (id: MemoryId): Told => ({
   firings: (looking) => writtenMemory(looking, id),
 });
 
-const linked = ({ change, link }: Outcomes['create-link']): Told => ({
+const linked = (outcome: Outcomes['create-link']): Told => ({
   event: 'post_link',
   firings: async (looking) => {
+    const { link } = outcome;
     const source = await namedMemory(looking, link.source_id);
     const [attested] = await attestedLinks(looking, [link]);
     const namespace = source.ok ? (source.value?.namespace ?? null) : null;
-    return [{ namespace, payload: linkAnswer(change, link, attested!) }];
+    return [{ namespace, payload: linkAnswer(outcome, attested!) }];
   },
 });
 

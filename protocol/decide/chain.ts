@@ -20,6 +20,7 @@ import { guardRules } from './guard-rules.js';
 import { homeProblem } from './home.js';
 import type { Mutation } from './mutations.js';
 import type { Reading } from './reads.js';
+import { tellDependents } from './tell-dependents.js';
 
 /** The rule of a command: it returns the changes, or the reason for a refusal. */
 export type Rule<K extends Command['kind']> = (
@@ -63,7 +64,11 @@ export function* decide(
 ): Deciding<Outcome> {
   const applied: Mutation[] = [];
   const judge = yield* policy(command, context);
-  const ruled = yield* governed(command, judge, context, { rules, applied });
+  const ruled = yield* tellDependents(
+    command,
+    yield* governed(command, judge, context, { rules, applied }),
+    context,
+  );
   const { executes, looksAt } = ruled.ok ? ruled.value : {};
   if (looksAt !== undefined) return yield* lookedAt(looksAt as Command, context, rules);
   if (executes === undefined) {
@@ -140,7 +145,7 @@ function* withPutAside(
   parts: Parts,
 ): Deciding<Outcome> {
   const judge = withinAuthor(late, executes, approvedPolicy(late, executes, context));
-  const executed = yield* governed(late, judge, context, parts);
+  const executed = yield* tellDependents(late, yield* governed(late, judge, context, parts), context);
   if (!approving.ok || !executed.ok) return executed;
   const { value, mutations } = approving.value;
   return decided({ ...value, executed: executed.value.value } as Outcome, [

@@ -1,6 +1,6 @@
 import type { QuotaUse } from '../agents/quota.js';
 import type { Ask } from '../ask.js';
-import type { LinkKey } from '../graph/link.js';
+import type { LinkKey, Relation } from '../graph/link.js';
 import type { Subject } from '../kinds/kind.js';
 import type { MemoryImage } from '../kinds/memory-kind.js';
 import type { Rule } from '../kinds/rule-kind.js';
@@ -8,7 +8,7 @@ import type { Standard } from '../kinds/standard-kind.js';
 import type { Dot, Facts, Version } from '../kinds/version.js';
 import type { ArchivedRow, PurgeableRow } from '../lifecycle/archived-memory.js';
 import type { Encoders } from '../maintenance/encoder-ref.js';
-import type { AgentId, Instant, Origin, PeerId } from '../meanings.js';
+import type { AgentId, Instant, MemoryId, Origin, PeerId } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
@@ -226,6 +226,12 @@ export interface Reads {
 
   /** Whether links of the same relation that were not invalidated lead from the target of a link to its source. */
   'leads-back': Ask<{ readonly link: LinkKey; readonly rowsMax: number }, 'yes' | 'no' | 'unknown'>;
+
+  /** The memories from which links of a relation that were not invalidated lead to a memory, by id. */
+  'sources-of': Ask<
+    { readonly targetId: MemoryId; readonly relation: Relation; readonly limit: number },
+    readonly MemoryId[]
+  >;
 
   /** The origin that this database writes under, and its last sequence. */
   'log-origin': Ask<Nothing, OriginSeq>;

@@ -26,10 +26,10 @@ const PROPOSALS: { readonly [K in GatedKind]: (held: Held) => Proposal | null } 
   'register-entity': (held) => written(held, { aliases: held['aliases'] }),
   'send-message': (held) => written(held),
   'share-memory': ({ id, to }) => ofRows([id], { source_memory_id: id, target_agent_id: to }),
-  'update-memory': ({ id, patch, expectedVersion }) => {
+  'update-memory': ({ id, patch, expectedVersion, newId }) => {
     const change = isObject(patch) ? patch : {};
     const metadata = isObject(change['metadata']) ? change['metadata'] : {};
-    const found = ofRows([id], { id, ...change, version: expectedVersion });
+    const found = ofRows([id], { id, ...change, version: expectedVersion, new_id: newId });
     return found === null ? null : { ...found, scope: change['scope'] ?? metadata['scope'] ?? null };
   },
   'undo-edit': ({ id }) => ofRows([id], { id }),

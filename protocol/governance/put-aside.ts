@@ -187,6 +187,7 @@ export const PUT_ASIDE = {
   'share-memory': shaped('share-memory', { id: isId, copyId: isId, from: isRequester, to: isAgent }),
   'update-memory': shaped('update-memory', {
     ...{ id: isId, patch: isPatch, expectedVersion: isVersionOrNull, archive: isFlag },
+    newId: isAbsentOr(isId),
   }),
   'undo-edit': shaped('undo-edit', { id: isId, dryRun: (value) => value === false, archive: isFlag }),
   'restore-memory': shaped('restore-memory', {

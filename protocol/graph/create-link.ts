@@ -4,7 +4,7 @@ import type { Mutation } from '../decide/mutations.js';
 import { read } from '../decide/reads.js';
 import { linkKind } from '../kinds/link-kind.js';
 import { REFLECTION_LINKS_EXAMINED_MAX } from '../limits.js';
-import type { AgentId, Instant } from '../meanings.js';
+import type { AgentId, Instant, MemoryId } from '../meanings.js';
 import { mayChange } from '../memory/access.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
@@ -12,6 +12,7 @@ import { canonicalInstant } from '../time.js';
 import { pastWithPeriod } from './earlier-periods.js';
 import { type Link, linkId } from './link.js';
 import { linkRow, shownEnds } from './links.js';
+import { dependentsOf } from './superseded-reflections.js';
 
 /** Links two memories; a link that holds stays as it is. */
 export interface CreateLink {
@@ -29,6 +30,8 @@ export interface CreateLinkOutcome {
   readonly change: 'created' | 'unchanged' | 'refused';
   /** The link that stands now, or that was refused. */
   readonly link: Link;
+  /** The memories whose owners were told that the reflection was superseded on which they reflect. */
+  readonly notified: readonly MemoryId[];
 }
 
 /**
@@ -50,7 +53,8 @@ export function* decideCreateLink(
 
   const row = yield* linkRow(link);
   const held = row?.image ?? null;
-  if (held !== null && isSame(held, asked, context)) return decided({ change: 'unchanged', link: held }, []);
+  if (held !== null && isSame(held, asked, context))
+    return decided({ change: 'unchanged', link: held, notified: [] }, []);
   if (held !== null && holds(held, context)) {
     const { valid_from, valid_until } = held;
     const message = 'the link is there with another validity: invalidate it, or delete it, and link again';
@@ -68,7 +72,10 @@ export function* decideCreateLink(
     if (leads === 'unknown')
       return fail('CONFLICT', 'too many reflections lie behind the target to rule out a cycle');
     if (leads === 'yes')
-      return decided({ change: 'refused', link }, [...charged.value, event('reflects_on.cycle_refused')]);
+      return decided({ change: 'refused', link, notified: [] }, [
+        ...charged.value,
+        event('reflects_on.cycle_refused'),
+      ]);
   }
   const subject = { kind: linkKind.name, id: linkId(link) };
   const tombstone = row === null ? yield* read('tombstone', subject) : null;
@@ -76,7 +83,9 @@ export function* decideCreateLink(
   const namespace = row?.namespace ?? source.namespace;
   const word = 'link';
   const image = held === null ? link : { ...link, earlier: pastWithPeriod(held) };
-  return decided({ change: 'created', link: image }, [
+  const told = yield* dependentsOf(link, ends, viewer, context.now);
+  const notified = told.flatMap(({ memories }) => memories);
+  return decided({ change: 'created', link: image, notified }, [
     { mutation: 'write', ...subject, word, namespace, seen, before: held, image },
     ...charged.value,
     event('memory_link.created'),

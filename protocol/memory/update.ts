@@ -4,6 +4,7 @@ import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle } from '../decide/reads.js';
 import { aliasOfNewName } from '../graph/aliases.js';
 import { isEntity } from '../graph/entity.js';
+import type { MemoryId } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 import { fail, failed } from '../result.js';
 import { isExpired, isVisible, mayChange } from './access.js';
@@ -18,6 +19,7 @@ import {
 } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
 import { giveWay, keepsKind, preserveMetadata } from './store.js';
+import { supersede } from './supersede.js';
 
 /** Fields of an update; absent means unchanged. `expires_at: null` clears; `scope` goes into the metadata. */
 export interface MemoryPatch {
@@ -46,6 +48,8 @@ export interface UpdateMemory {
   readonly expectedVersion: number | null;
   readonly viewer: Viewer;
   readonly archive: boolean;
+  /** Set for an edit that keeps the memory in the archive as it is, and stores the changed one under this id. */
+  readonly newId?: MemoryId;
 }
 
 /** What `update-memory` answers. */
@@ -66,11 +70,11 @@ export const notOwner = (row: Memory, { agentId }: Viewer) => {
 };
 
 /** True for the id of a request that named no agent (interface §5.3). */
-const isNameless = (agentId: string | null): boolean => agentId?.startsWith('anonymous:req-') === true;
+export const isNameless = (agentId: string | null): boolean => agentId?.startsWith('anonymous:req-') === true;
 
 /**
  * Updates some fields: NOT_FOUND, VALIDATION_FAILED for an expiry in the past, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
- * taken (title, namespace). The tier never goes down; `version` grows by one.
+ * taken (title, namespace). The tier never goes down; `version` grows by one, or begins again under a new id.
  */
 export function* decideUpdate(
   command: UpdateMemory,
@@ -102,6 +106,8 @@ export function* decideUpdate(
   if (isEntity(row) && memory.namespace !== row.namespace) {
     return fail('CONFLICT', 'an entity keeps its namespace', { fields: ['namespace'] });
   }
+  const { newId, viewer, archive } = command;
+  if (newId !== undefined) return yield* supersede(row, claimed(memory), { newId, viewer, archive }, context);
   const before: Mutation[] = [];
   if (memory.title !== row.title || memory.namespace !== row.namespace) {
     const holder = yield* memoryByTitle(memory.title, memory.namespace);

@@ -1,4 +1,4 @@
-import type { LinkKey } from '../../protocol/graph/link.js';
+import type { LinkKey, Relation } from '../../protocol/graph/link.js';
 import type { Connection } from './connection.js';
 
 interface Step {
@@ -7,14 +7,25 @@ interface Step {
   readonly retired_at: string | null;
 }
 
-/** Finds the cycles that a new link would close. */
+/** Finds the cycles that a new link would close, and what leads to a memory. */
 export class LinkCycles {
   private readonly from;
+  private readonly to;
 
   constructor(db: Connection) {
     this.from = db.prepare<[string, number], Step>(
       'SELECT target_id, relation, retired_at FROM memory_links WHERE source_id = ? LIMIT ?',
     );
+    this.to = db.prepare<[string, string, number], { source_id: string }>(
+      `SELECT source_id FROM memory_links WHERE target_id = ? AND relation = ? AND retired_at IS NULL
+       ORDER BY source_id LIMIT ?`,
+    );
+  }
+
+  /** The memories from which links of a relation that were not invalidated lead to a memory, by id. */
+  sourcesOf(asked: { readonly targetId: string; readonly relation: Relation; readonly limit: number }) {
+    const { targetId, relation, limit } = asked;
+    return this.to.all(targetId, relation, limit).map(({ source_id }) => source_id);
   }
 
   /**

@@ -168,6 +168,7 @@ export class DecisionReads {
       'prunable-announced': ({ before, limit }) => webhooks.prunableAnnounced(before, limit),
       'count-dead-letters': ({ correlationIds }) => webhooks.countDeadLetters(correlationIds),
       'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
+      'sources-of': (asked) => this.cycles.sourcesOf(asked),
       'log-origin': () => log.own(),
       'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),
       'origin-head': ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin),

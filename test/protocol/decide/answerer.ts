@@ -199,6 +199,8 @@ function answerOf(request: ReadRequest, held: Held): unknown {
     // No links lead anywhere: the real engine's tests have cycles.
     case 'leads-back':
       return 'no';
+    case 'sources-of':
+      return [];
     case 'tombstone': {
       const found = held.tombstones?.find(({ kind, id }) => kind === request.kind && id === request.id);
       return found === undefined ? null : { seen: found.seen, deleted_at: NOW };

@@ -34,7 +34,7 @@ describe('linking', () => {
     const outcome = linkOver(null);
     assert.ok(outcome.result.ok);
     const { value, mutations } = outcome.result.value;
-    assert.deepEqual(value, { change: 'created', link: given });
+    assert.deepEqual(value, { change: 'created', link: given, notified: [] });
     const [write, charge, audit] = mutations;
     assert.deepEqual(write, {
       ...{ mutation: 'write', ...subject, word: 'link', namespace: 'team' },
@@ -54,7 +54,7 @@ describe('linking', () => {
   it('leaves a link that holds as it is, whatever the new one would say', () => {
     for (const asked of [UNNAMED, { ...UNNAMED, valid_from: at(-60) }])
       assert.deepEqual(taken(linkOver(stands, { asked })), {
-        value: { change: 'unchanged', link: stands },
+        value: { change: 'unchanged', link: stands, notified: [] },
         mutations: [],
       });
     const past: Link = { ...stands, valid_from: at(-90), valid_until: at(-30) };
