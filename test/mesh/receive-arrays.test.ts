@@ -3,8 +3,11 @@ import { after, afterEach, describe, it } from 'node:test';
 import { signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/canonical-json.js';
+import type { PutAside } from '../../protocol/decide/deciding.js';
 import { linkEnvelopeBytes } from '../../protocol/graph/link-envelope.js';
+import { pendingKind } from '../../protocol/kinds/pending-kind.js';
 import type { Standard } from '../../protocol/kinds/standard-kind.js';
+import { voteKind } from '../../protocol/kinds/vote-kind.js';
 import { memoryJson } from '../../protocol/memory/memory.js';
 import type { Peer } from '../../protocol/mesh/peer.js';
 import type { Store } from '../../storage/port.js';
@@ -213,11 +216,94 @@ describe('the other arrays', () => {
     assert.deepEqual(levels, { [two!]: 'peer_attested', [three!]: 'unsigned' });
   });
 
-  it('of later releases are skipped with a reason', async () => {
+  it('of actions and votes are skipped with the reason, and change nothing', async () => {
     const node = await open();
-    const json = await push(node, { pendings: [{}, {}], pending_decisions: [{}] });
-    assert.equal(json['skipped'], 3);
-    assert.equal((json['skipped_items'] as { code: string }[])[0]?.code, 'UNAVAILABLE');
+    const ask = (pendingId: string) =>
+      node.services.store.execute({
+        ...{ kind: 'request-approval', pendingId, action: 'store', namespace: 'team', memoryId: null },
+        ...{ approver: { form: 'agent', agent: 'ai:lead' }, requestedBy: 'ai:writer' },
+        command: storing({ namespace: 'team', title: pendingId }) as PutAside,
+      });
+    const asked = await ask('waits');
+    assert.ok(asked.ok, JSON.stringify(asked));
+    const shown = async () => {
+      const found = await node.services.store.query({
+        ...{ kind: 'list-pendings', status: null, namespace: null, limit: 10, viewer: OPERATOR },
+        now: new Date().toISOString(),
+      });
+      assert.ok(found.ok);
+      return found.value.pending.map(({ pending_id, status, votes }) => [pending_id, status, votes]);
+    };
+    const before = [await shown(), await node.counts()];
+    const memory = row({ title: 'beside them' });
+    const json = await push(node, {
+      memories: [memory],
+      pendings: [
+        { id: 'forged', action_type: 'store', namespace: 'team', status: 'approved', payload: memory },
+        { id: 'waits', action_type: 'store', namespace: 'team', status: 'approved' },
+      ],
+      pending_decisions: [
+        { id: 'waits', approved: true, decided_by: 'ai:lead' },
+        { id: 'unknown', approved: false },
+      ],
+    });
+    assert.deepEqual(sums(json), [1, 0, 4]);
+    assert.deepEqual([json['pendings_applied'], json['pending_decisions_applied']], [0, 0]);
+    const items = json['skipped_items'] as { array: string; index: number; code: string; error: string }[];
+    assert.deepEqual(
+      items.map(({ array, index, code }) => [array, index, code]),
+      [0, 1]
+        .flatMap((at) => [['pendings', at, 'UNAVAILABLE']])
+        .concat([0, 1].map((at) => ['pending_decisions', at, 'UNAVAILABLE'])),
+    );
+    assert.ok(items.every(({ error }) => /send them in "operations"/.test(error)));
+    const [pendings, counts] = before as [unknown, { rows: number; operations: number }];
+    assert.deepEqual(await shown(), pendings);
+    // Only the memory came in.
+    assert.deepEqual(await node.counts(), { rows: counts.rows + 1, operations: counts.operations + 1 });
+  });
+
+  it('of actions and votes are counted and not looked at in a dry run', async () => {
+    const node = await open();
+    const before = await node.counts();
+    const json = await push(node, { dry_run: true, pendings: [{}, null], pending_decisions: ['x'] });
+    assert.deepEqual([...sums(json), json['pendings_applied']], [0, 3, 0, 0]);
+    assert.deepEqual(await node.counts(), before);
+  });
+
+  it('cannot carry an action, but the log of its node does, and a vote on it', async () => {
+    const node = await open();
+    const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+    const action = {
+      ...{ pending_id: 'there', action_type: 'store', namespace: 'team', memory_id: null },
+      ...{ command: { ...storing({ namespace: 'team' }) }, approver: { form: 'human' } },
+      ...{ requested_by: 'ai:writer', requested_at: at(0), expires_at: at(20), status: 'pending' as const },
+      ...{ approvals: [], decided_by: null, decided_at: null, remember: null, rest: {} },
+      ...{ written_as: null, reads: [], becomes: [], asked: [] },
+    };
+    const vote = {
+      ...{ pending_id: 'there', namespace: 'team', agent_id: 'ai:lead', voter: 'ai:lead', rest: {} },
+      ...{ decision: 'approve' as const, remember: 'once' as const, voted_at: at(0) },
+    };
+    const sender = new TestPeer('of the log');
+    node.roster.list = [sender.asPeer()];
+    const put = (kind: string, subject: string, payload: string) =>
+      sender.operation({}, { kind, namespace: 'team', subject, payload });
+    const sent = sender.pushOf(
+      put('pending.put', `${sender.peerId}/there`, pendingKind.payload.text(action)),
+      put('vote.put', 'there|ai:lead', voteKind.payload.text(vote)),
+    );
+    const { status, json } = await node.send(sender.push(sent));
+    assert.deepEqual([status, json['applied']], [200, 2], JSON.stringify(json));
+    const found = await node.services.store.query({
+      ...{ kind: 'list-pendings', status: null, namespace: null, limit: 10, viewer: OPERATOR },
+      now: at(0),
+    });
+    assert.ok(found.ok);
+    assert.deepEqual(
+      found.value.pending.map(({ pending_id, votes }) => [pending_id, votes]),
+      [['there', 1]],
+    );
   });
 
   it('with a vector of another kind leave the row to the background', async () => {

@@ -271,6 +271,36 @@ describe('the guard of webhooks', () => {
     assert.equal(await waiting, 'dns-ssrf-rejected');
   });
 
+  it('warns of no leak while many receivers wait for their names, and ends all of them together', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on('warning', note);
+    const stopping = new AbortController();
+    const answers: (() => void)[] = [];
+    const resolve = () =>
+      new Promise<readonly Resolved[]>((answer) => answers.push(() => answer(answered(['10.0.0.1']))));
+    const busy = sender({ resolve });
+    const sending = Array.from({ length: 40 }, (_, n) =>
+      busy.open().send(delivery(`https://name-${n}.example.org/`), stopping.signal),
+    );
+    try {
+      // Each answer wakes all that wait for room, and most of them wait again.
+      for (let n = 0; n < 20; n += 1) {
+        await until('the next name is resolved', () => answers.length > n, { everyMs: 0 });
+        answers[n]!();
+      }
+      const refused = await Promise.all(sending.slice(0, 20));
+      assert.deepEqual(new Set(refused), new Set(['dns-ssrf-rejected']));
+      stopping.abort();
+      assert.deepEqual(new Set(await Promise.all(sending.slice(20))), new Set(['network']));
+      // A warning is told in a later turn of the loop.
+      await new Promise((later) => setImmediate(later));
+      assert.deepEqual(warnings.map(String), []);
+    } finally {
+      process.off('warning', note);
+    }
+  });
+
   it('sends the events of a turn on one connection, and makes another one where the receiver closed it', async () => {
     let connections = 0;
     let closes = false;
