@@ -25,6 +25,7 @@ export interface MaintenanceQueries {
     }
   >;
   readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null }>;
+  readonly 'schema-version': Ask<AskSchemaVersion, { readonly version: number }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
   readonly 'namespaces-below': Ask<NamespacesBelow, NamespacesBelowAnswer>;
   readonly 'count-pending-embeddings': Ask<CountPendingEmbeddings, { readonly pending: number }>;
@@ -32,6 +33,11 @@ export interface MaintenanceQueries {
   readonly 'text-index-progress': Ask<TextIndexProgress, { readonly waiting: number }>;
   readonly 'audit-rows': Ask<AuditRows, { readonly rows: readonly AuditRow[] }>;
   readonly 'audit-heads': Ask<ReadAuditHeads, { readonly heads: AuditHeads }>;
+}
+
+/** The version of the database file, which a later release may have upgraded under this process. */
+export interface AskSchemaVersion {
+  readonly kind: 'schema-version';
 }
 
 export interface StoreStats {

@@ -31,7 +31,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
   const facts = factsOf(call);
   const common = { schema_version: version, tier: facts.tier, version: VERSION };
   // The reference's MCP answer leaves them out of the oldest shape.
-  const storage = { storage_backend: 'sqlite', db_schema_version: SCHEMA_VERSION };
+  const storage = { storage_backend: 'sqlite', db_schema_version: await schemaVersion(call) };
   if (version === '1') {
     const body = { ...common, features: featureFlags(facts), models: models(facts) };
     return call.surface === 'http' ? { ...body, ...storage } : body;
@@ -64,6 +64,12 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     federation: federation(facts),
     ...substrate(facts, call.services.settings),
   };
+}
+
+/** That of the file; a store that does not answer has at least the version of this release. */
+async function schemaVersion({ services }: ReadCall): Promise<number> {
+  const found = await services.store.query({ kind: 'schema-version' });
+  return found.ok ? found.value.version : SCHEMA_VERSION;
 }
 
 /** Which encoder runs, how far it is, what it left out, and what would help; absent in keyword mode. */

@@ -37,7 +37,7 @@ import {
   spentPendings,
   undecidedPendings,
 } from './pendings.js';
-import { currentOwner, logPosition, namespaceIds, namespacesBelow } from './position.js';
+import { currentOwner, logPosition, namespaceIds, namespacesBelow, schemaVersion } from './position.js';
 import type { QueryParts } from './query-parts.js';
 import { listQuotas } from './quotas.js';
 import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
@@ -186,6 +186,7 @@ export const ANSWERS: {
   'embedding-progress': scan(embeddingProgress),
   'text-index-progress': scan(textIndexProgress),
   'current-owner': lookup(currentOwner),
+  'schema-version': lookup(schemaVersion),
   'log-position': lookup(logPosition),
   'namespace-ids': { ...scan(namespaceIds), isLookup: ({ below }) => below === null },
   'namespaces-below': scan(namespacesBelow),

@@ -16,6 +16,11 @@ export function logPosition({ statements }: QueryParts): Answers['log-position']
     .get() as Answers['log-position'];
 }
 
+export function schemaVersion({ statements }: QueryParts): Answers['schema-version'] {
+  const version = statements.get('SELECT max(version) FROM schema_version').pluck().get() as number;
+  return { version };
+}
+
 /** Namespaces below one that hold visible rows, by name; where there are none, one with nearly the same name. */
 export function namespacesBelow(
   { statements }: QueryParts,

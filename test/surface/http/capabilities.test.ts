@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import Database from 'better-sqlite3';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
 import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
 import { LocalSemantics } from '../../../node/semantics/local-semantics.js';
 import { RULE_SUMMARY_MAX } from '../../../protocol/governance/limits.js';
+import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
 import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
@@ -215,6 +217,22 @@ test('its figures are those of the moment', () =>
     },
     { adminAgentIds: [ADMIN], adminHeaderTrust: true },
   ));
+
+test('the version of the schema is that of the file, also where a later release has upgraded it', async () => {
+  const home = temporaryFolder('capabilities-schema');
+  const dbPath = join(home, 'mnemesh.db');
+  await withNode(
+    async (node) => {
+      assert.equal((await accepting(node))['db_schema_version'], SCHEMA_VERSION);
+      const later = new Database(dbPath);
+      later.prepare('INSERT INTO schema_version VALUES (?, ?)').run(SCHEMA_VERSION + 1, 'now');
+      later.close();
+      for (const accept of ['v1', 'v2', 'v3'])
+        assert.equal((await accepting(node, accept))['db_schema_version'], SCHEMA_VERSION + 1, accept);
+    },
+    { home, dbPath },
+  );
+});
 
 test('the summary of policies is bounded, and says how many it leaves out', () =>
   withNode(
