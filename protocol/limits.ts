@@ -210,6 +210,9 @@ export const ENTITY_MATCHES_MAX = 5000;
 export const STANDARD_CHAIN_MAX = 32;
 /** Content of the standards that a recall carries; the most general ones are left out first. */
 export const STANDARDS_ATTACHED_BYTES_MAX = 131_072;
+/** Namespaces that the answer to `set-standard` names, and standards that are looked at to find them. */
+export const EXCEPTED_NAMESPACES_MAX = 100;
+export const EXCEPTED_LOOKED_AT_MAX = 10_000;
 export const TAXONOMY_DEPTH_MAX = 8;
 export const TAXONOMY_LIMIT = 1000;
 export const TAXONOMY_LIMIT_MAX = 10_000;

@@ -61,7 +61,7 @@ export const memoryLink = defineOperation({
     message: ({ source_id, relation, target_id, created, invalidation_notified: notified }) => {
       const told = (notified as readonly string[]).join(', ');
       const line = `${created === true ? 'linked' : 'linked already'}: ${source_id} ${relation} ${target_id}`;
-      return told === '' ? line : `${line}\ntold the owners of ${told}, which reflect on it`;
+      return told === '' ? line : `${line}; told the owners of ${told}, which reflect on it`;
     },
     examples: ['link 3f2a 9b1c --relation depends_on'],
   },

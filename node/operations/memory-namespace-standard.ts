@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { GATES } from '../../protocol/governance/effective-policy.js';
+import type { Excepted } from '../../protocol/governance/excepted.js';
 import { type Governance, shownGovernance } from '../../protocol/graph/governance.js';
 import type { ShownStandard } from '../../protocol/graph/names-queries.js';
 import * as limits from '../../protocol/limits.js';
@@ -55,6 +57,11 @@ export const memoryNamespaceSetStandard = defineOperation({
     standard_id: z.string().nullable(),
     parent: z.string().optional(),
     governance: governance.optional(),
+    excepted: z
+      .array(z.object({ namespace: z.string(), memory: z.boolean(), gates: z.array(z.enum(GATES)) }))
+      .describe('Namespaces below where the memory, or gates of the policy, do not count')
+      .optional(),
+    excepted_truncated: z.literal(true).describe('There may be more of them').optional(),
   }),
   effect: 'write',
   overwrites: true,
@@ -74,7 +81,15 @@ export const memoryNamespaceSetStandard = defineOperation({
     command: 'namespace set-standard',
     short: { n: 'namespace' },
     view: 'message',
-    message: ({ namespace, standard_id }) => `standard of ${namespace}: ${standard_id ?? 'no memory'}`,
+    message: (output) =>
+      [
+        `standard of ${output['namespace']}: ${output['standard_id'] ?? 'no memory'}`,
+        ...((output['excepted'] ?? []) as readonly Excepted[]).map(
+          ({ namespace, memory, gates }) =>
+            `not in ${namespace} and below (${[...(memory ? ['memory'] : []), ...gates].join(', ')}), which has a policy or a parent of its own`,
+        ),
+        ...(output['excepted_truncated'] === true ? ['there may be more such namespaces'] : []),
+      ].join('; '),
     examples: [
       'namespace set-standard --namespace team --id 3f2a',
       `namespace set-standard --namespace team --governance '{"write":"owner"}'`,
@@ -101,9 +116,22 @@ export const memoryNamespaceSetStandard = defineOperation({
       standard_id: standard.standard_id,
       ...(standard.parent_namespace === null ? {} : { parent: standard.parent_namespace }),
       ...(standard.governance === null ? {} : { governance: shown(standard.governance)! }),
+      ...(await exceptedBelow(call, namespace)),
     });
   },
 });
+
+/** The namespaces in which not all of a standard counts; nothing where that cannot be read, as the standard is set already. */
+async function exceptedBelow(call: ReadCall, namespace: string) {
+  const viewer = rulingViewer(call.caller);
+  const found = await call.services.store.query({ kind: 'excepted-namespaces', namespace, viewer });
+  if (!found.ok) return {};
+  const { excepted, truncated } = found.value;
+  return {
+    excepted: excepted.map((each) => ({ ...each, gates: [...each.gates] })),
+    ...(truncated ? { excepted_truncated: true as const } : {}),
+  };
+}
 
 /** Shows the standard of a namespace (interface §4.7). */
 export const memoryNamespaceGetStandard = defineOperation({

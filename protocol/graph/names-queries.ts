@@ -1,4 +1,5 @@
 import type { Ask } from '../ask.js';
+import type { Excepted } from '../governance/excepted.js';
 import type { Instant, MemoryId } from '../meanings.js';
 import type { Viewer } from '../ranking/types.js';
 import type { EntityRecord } from './aliases.js';
@@ -13,6 +14,10 @@ export interface NamesQueries {
     { readonly chain: readonly string[]; readonly standards: readonly ShownStandard[] }
   >;
   readonly 'attached-standards': Ask<AttachedStandards, { readonly standards: readonly AttachedStandard[] }>;
+  readonly 'excepted-namespaces': Ask<
+    ExceptedNamespaces,
+    { readonly excepted: readonly Excepted[]; readonly truncated: boolean }
+  >;
   readonly 'removed-standards': Ask<RemovedStandards, { readonly namespaces: readonly string[] }>;
   readonly 'count-namespaces': Ask<CountNamespaces, { readonly namespaces: readonly NamespaceCount[] }>;
 }
@@ -61,6 +66,16 @@ export interface AttachedStandard {
   readonly id: MemoryId;
   readonly title: string;
   readonly content: string;
+}
+
+/**
+ * The namespaces below a standard in which not all of it counts, by name: all for an admin and the operator, for an agent those
+ * whose standard it set, because the name of another may say something.
+ */
+export interface ExceptedNamespaces {
+  readonly kind: 'excepted-namespaces';
+  readonly namespace: string;
+  readonly viewer: Viewer;
 }
 
 /** Namespaces whose standard pins a memory that was removed here. */

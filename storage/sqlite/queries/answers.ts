@@ -62,7 +62,7 @@ import {
 } from './scrub.js';
 import { nearestMemory } from './similar.js';
 import { memoriesSince } from './since.js';
-import { attachedStandards, readStandards, removedStandards } from './standards.js';
+import { attachedStandards, exceptedNamespaces, readStandards, removedStandards } from './standards.js';
 import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
 import {
@@ -147,6 +147,7 @@ export const ANSWERS: {
   'entity-by-alias': scan(entityByAlias),
   'read-standards': lookup(readStandards),
   'attached-standards': lookup(attachedStandards),
+  'excepted-namespaces': scan(exceptedNamespaces),
   'removed-standards': scan(removedStandards),
   'count-namespaces': scan(countNamespaces),
   'list-rules': lookup(listRules),

@@ -1,13 +1,19 @@
+import { type Excepted, exceptedAt } from '../../../protocol/governance/excepted.js';
 import type {
   AttachedStandard,
   AttachedStandards,
+  ExceptedNamespaces,
   ReadStandards,
   RemovedStandards,
   ShownStandard,
 } from '../../../protocol/graph/names-queries.js';
 import { EVERYWHERE, standardChain } from '../../../protocol/graph/standard-chain.js';
 import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
-import { STANDARDS_ATTACHED_BYTES_MAX } from '../../../protocol/limits.js';
+import {
+  EXCEPTED_LOOKED_AT_MAX,
+  EXCEPTED_NAMESPACES_MAX,
+  STANDARDS_ATTACHED_BYTES_MAX,
+} from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { Viewer } from '../../../protocol/ranking/types.js';
 import { DamagedRowError } from '../damage.js';
@@ -98,6 +104,36 @@ export function attachedStandards(
     attached.push({ namespace, id, title, content });
   }
   return { standards: attached.reverse() };
+}
+
+/** The namespaces below a standard in which not all of it counts. */
+export function exceptedNamespaces(
+  { statements }: QueryParts,
+  { namespace, viewer }: ExceptedNamespaces,
+): Answers['excepted-namespaces'] {
+  const standards = new Standards(statements);
+  const standard = standards.of(namespace);
+  if (standard === null) return { excepted: [], truncated: false };
+  // Names below sort between `team/` and `team0`.
+  const below = namespace === EVERYWHERE ? 'id <> @namespace' : 'id > @from AND id < @to';
+  const ids = statements
+    .get(
+      `SELECT id FROM records WHERE kind = 'standard' AND ${below} AND (@all = 1 OR owner_id = @agent)
+       ORDER BY id LIMIT @limit`,
+    )
+    .pluck()
+    .all({
+      ...(namespace === EVERYWHERE ? { namespace } : { from: `${namespace}/`, to: `${namespace}0` }),
+      ...{ all: viewer.all ? 1 : 0, agent: viewer.agentId, limit: EXCEPTED_LOOKED_AT_MAX },
+    }) as string[];
+  const excepted: Excepted[] = [];
+  for (const id of ids) {
+    const found = exceptedAt(id, standard, (at) => standards.of(at));
+    if (found === null) continue;
+    if (excepted.length === EXCEPTED_NAMESPACES_MAX) return { excepted, truncated: true };
+    excepted.push(found);
+  }
+  return { excepted, truncated: ids.length === EXCEPTED_LOOKED_AT_MAX };
 }
 
 /** Namespaces whose standard pins a memory that is not here any more. */
