@@ -45,7 +45,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       ),
       content: mostly(sentence, ' ', 'bell \u0007'),
       tier: mostly(fc.constantFrom('short', 'mid', 'long'), 'eternal'),
-      namespace: mostly(namespace, 'a/b/c/d/e/f/g/h/i', 'sp ace', '/lead', 'team/**'),
+      namespace: mostly(namespace, 'a/b/c/d/e/f/g/h/i', 'sp ace', '/lead', 'team/**', '_own'),
       tags: fc.array(fc.constantFrom('red', 'green', 'blue'), { maxLength: 3 }),
       priority: mostly(fc.integer({ min: 1, max: 10 }), 0, 11, 2.5),
       confidence: mostly(fc.constantFrom(0, 0.5, 1), 1.5),
@@ -61,7 +61,8 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   ),
   memory_agent_register: fc.record(
     {
-      agent_id: fc.constant('ai:parity'),
+      // The caller is an admin.
+      agent_id: fc.constantFrom('ai:parity', 'ai:second'),
       agent_type: mostly(fc.constantFrom('human', 'ai:coder'), 'robot', ''),
       capabilities: mostly(fc.constantFrom([], ['build', 'test', 'build']), ['bell \u0007']),
     },
@@ -77,7 +78,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_entity_register: fc.record(
     {
       canonical_name: mostly(fc.constantFrom('alpha', 'Ada', 'ADA', 'Straße'), ' ', 'x'.repeat(600)),
-      namespace: mostly(namespace, 'a//b'),
+      namespace: mostly(namespace, 'a//b', '_own'),
       aliases: mostly(fc.array(fc.constantFrom('ada', 'STRASSE', 'Countess', ' '), { maxLength: 3 }), [
         'x'.repeat(600),
       ]),
