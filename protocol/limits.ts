@@ -6,6 +6,8 @@
 // Memories
 export const TITLE_LENGTH_MAX = 512;
 export const CONTENT_BYTES_MAX = 65_536;
+/** One file of an encoder that is installed. */
+export const MODEL_FILE_BYTES_MAX = 8 * 1024 ** 3;
 export const TAGS_MAX = 50;
 export const TAG_BYTES_MAX = 128;
 export const METADATA_BYTES_MAX = 65_536;

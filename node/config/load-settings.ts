@@ -234,3 +234,6 @@ function reportOnce({ code, level, message, fix }: ConfigProblem, logLevel: stri
   reported.add(message);
   stderrLog(logLevel)[level === 'warning' ? 'warn' : 'error']({ code, fix }, message);
 }
+
+/** The environment for programs that a command starts, and for the proxy of downloads. */
+export const inheritedEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env });

@@ -66,7 +66,7 @@ function migratedValues(values: Table, legacy: readonly LegacyRow[], kept: reado
   return migrated;
 }
 
-function copyOf(table: Table): Record<string, unknown> {
+export function copyOf(table: Table): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(table).map(([key, value]) => [key, isTable(value) ? copyOf(value) : value]),
   );
@@ -101,12 +101,12 @@ function editLines(text: string, legacy: readonly LegacyRow[], kept: readonly Le
 }
 
 /** A section of its own at the end, after an empty line. */
-function append(lines: string[], section: readonly string[]): void {
+export function append(lines: string[], section: readonly string[]): void {
   while (lines.length > 0 && lines.at(-1)!.trim() === '') lines.pop();
   lines.push(...(lines.length === 0 ? [] : ['']), ...section);
 }
 
-const headerOf = (line: string) => /^\s*\[\s*([\w.]+)\s*\]\s*(?:#.*)?$/.exec(line)?.[1];
+export const headerOf = (line: string) => /^\s*\[\s*([\w.]+)\s*\]\s*(?:#.*)?$/.exec(line)?.[1];
 
 function topLevelLine(lines: readonly string[], key: string): number {
   const firstTable = lines.findIndex((line) => /^\s*\[/.test(line));
@@ -121,7 +121,7 @@ function commentStart(lines: readonly string[], at: number): number {
   return from === 0 ? at : from;
 }
 
-function sameValues(text: string, migrated: Table): boolean {
+export function sameValues(text: string, migrated: Table): boolean {
   try {
     return canonical(parse(text) as Table) === canonical(migrated);
   } catch {

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
+import { isAlive } from '../is-alive.js';
 import { isDead, type SocketNames } from '../private-socket.js';
 
 /** The name of this process as the owner of a database: with its id, and with where ids of processes mean the same. */
@@ -24,13 +25,4 @@ export async function hasEnded(holder: string, sockets: SocketNames | null): Pro
   if (!Number.isSafeInteger(pid) || pid <= 0 || isAlive(pid)) return false;
   if (SPACE !== null && holder.endsWith(`:${SPACE}`)) return true;
   return sockets !== null && (await isDead(sockets.pathOf(holder)));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
 }

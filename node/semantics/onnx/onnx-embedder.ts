@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { fail, failed, ok, type Result } from '../../../protocol/result.js';
 import type { Settings } from '../../config/settings.js';
 import type { Embedder, EmbedderSeams } from '../embedder.js';
@@ -7,10 +5,8 @@ import { knownModel } from '../remote/known-models.js';
 import { ThreadEmbedder } from '../thread-embedder.js';
 import { windowTokensOf } from '../token-windows.js';
 import { readModelFolder } from './model-folder.js';
-import { type OnnxThreadData, RUNTIME_PACKAGES } from './onnx-messages.js';
-
-/** Folder in the home in which the operator installs the runtime. */
-const RUNTIME_FOLDER = 'onnx';
+import type { OnnxThreadData } from './onnx-messages.js';
+import { missingPackages, runtimeCommand, runtimeFolder } from './runtime.js';
 
 /** The embedder of a model in a folder; its runtime is installed only by those who use it. */
 export function openOnnxEmbedder(
@@ -20,12 +16,12 @@ export function openOnnxEmbedder(
   if (folder === null) return fail('UNAVAILABLE', 'the embedder "onnx" needs embeddings.model_folder');
   const read = readModelFolder(folder);
   if (!read.ok) return failed(read.error);
-  const runtime = join(home, RUNTIME_FOLDER);
-  const missing = RUNTIME_PACKAGES.filter((name) => !existsSync(join(runtime, 'node_modules', name)));
+  const runtime = runtimeFolder(home);
+  const missing = missingPackages(home);
   if (missing.length > 0) {
     return fail(
       'UNAVAILABLE',
-      `the embedder "onnx" needs ${missing.join(' and ')}: run npm install --prefix ${runtime} ${RUNTIME_PACKAGES.join(' ')}`,
+      `the embedder "onnx" needs ${missing.join(' and ')}: run ${runtimeCommand(home)}`,
     );
   }
   const { name, model, dim, tokens, pooling } = read.value;

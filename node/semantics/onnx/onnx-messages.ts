@@ -9,6 +9,3 @@ export interface OnnxThreadData {
   readonly tokens: number;
   readonly pooling: 'mean' | 'cls';
 }
-
-/** What a model in a folder needs, in the versions that were tried or later ones. */
-export const RUNTIME_PACKAGES = ['onnxruntime-node', '@huggingface/tokenizers'] as const;

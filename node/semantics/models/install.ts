@@ -1,0 +1,229 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import { isAlive } from '../../is-alive.js';
+import { readModelFolder } from '../onnx/model-folder.js';
+import { type CatalogModel, catalogModel, MODEL_HUB } from './catalog.js';
+import { addressProblem, type Downloaded, download, fileSha256 } from './download.js';
+import { encodersFolder, type InstallRecord, isModelName, MODEL_FILES, RECORD_FILE } from './installed.js';
+
+export interface InstallModel {
+  readonly home: string;
+  /** A name of the catalog, a folder, or the address of a folder. */
+  readonly source: string;
+  /** The name that it gets here; null takes that of the source. */
+  readonly name: string | null;
+  /** The address of another hub, for names of the catalog; null for the usual one. */
+  readonly hub: string | null;
+  /** What the ONNX file must be; null takes what the server says about it. */
+  readonly sha256: string | null;
+  readonly now: string;
+  /** What names the proxy. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly progress: (file: string, bytes: number, of: number | null) => void;
+}
+
+export interface InstalledFiles {
+  readonly name: string;
+  readonly folder: string;
+  readonly dim: number;
+  readonly bytes: number;
+  /** True when the checksum of the ONNX file was known beforehand. */
+  readonly verified: boolean;
+}
+
+type Files = InstallRecord['files'];
+
+interface Source {
+  readonly name: string;
+  readonly from: string;
+  /** The model of the catalog, where it is one. */
+  readonly known: CatalogModel | null;
+  readonly take: (folder: string) => Promise<Result<Files>>;
+}
+
+/**
+ * Puts a model into the home, whole or not at all: its files lie in a folder of their own until they are complete and
+ * read as a model. A call that was interrupted is continued. CONFLICT where the name is taken.
+ */
+export async function installModel(wanted: InstallModel): Promise<Result<InstalledFiles>> {
+  const source = sourceOf(wanted);
+  if (!source.ok) return failed(source.error);
+  const { name } = source.value;
+  if (!isModelName(name))
+    return fail(
+      'VALIDATION_FAILED',
+      `"${name}" cannot be the name of a folder; give another one with --name`,
+    );
+  const root = encodersFolder(wanted.home);
+  const folder = join(root, name);
+  if (existsSync(folder))
+    return fail('CONFLICT', `${folder} is there already; delete it, or give another name with --name`);
+  const draft = join(root, `.partial-${name}`);
+  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  const lock = `${draft}.lock`;
+  if (!takeLock(lock))
+    return fail('UNAVAILABLE', `another process installs ${name}; wait until it has ended`);
+  try {
+    return await completed(wanted, source.value, draft, folder);
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Fetches the files into the draft, and gives it its name when it reads as a model. */
+async function completed(
+  wanted: InstallModel,
+  { name, from, known, take }: Source,
+  draft: string,
+  folder: string,
+): Promise<Result<InstalledFiles>> {
+  const files = await take(draft);
+  if (!files.ok) return failed(files.error);
+  if (known?.pooling === 'cls' && !existsSync(join(draft, '1_Pooling/config.json'))) {
+    mkdirSync(join(draft, '1_Pooling'), { recursive: true });
+    writeFileSync(join(draft, '1_Pooling/config.json'), '{"pooling_mode_cls_token":true}\n');
+  }
+  const model = readModelFolder(draft);
+  if (!model.ok) {
+    rmSync(draft, { recursive: true, force: true });
+    return fail('VALIDATION_FAILED', `${from} is no model for the backend onnx: ${model.error.message}`);
+  }
+  const record: InstallRecord = { from, installed_at: wanted.now, files: files.value };
+  writeFileSync(join(draft, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`);
+  renameSync(draft, folder);
+  const bytes = files.value.reduce((sum, file) => sum + statSync(join(folder, file.name)).size, 0);
+  const verified = files.value.some((file) => file.name.endsWith('.onnx') && file.verified);
+  return ok({ name, folder, dim: model.value.dim, bytes, verified });
+}
+
+/** One process at a time installs a model; the lock of one that has ended counts for nothing. */
+function takeLock(path: string): boolean {
+  for (let at = 0; at < 2; at += 1) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 });
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const pid = Number(readFileSync(path, 'utf8'));
+      if (!Number.isSafeInteger(pid) || pid <= 0 || isAlive(pid)) return false;
+      rmSync(path, { force: true });
+    }
+  }
+  return false;
+}
+
+function sourceOf(wanted: InstallModel): Result<Source> {
+  const { source, hub } = wanted;
+  if (/^https?:\/\//i.test(source)) {
+    if (!URL.canParse(source)) return fail('VALIDATION_FAILED', `${source} is no address`);
+    const url = new URL(source.endsWith('/') ? source : `${source}/`);
+    const problem = addressProblem(url);
+    if (problem !== null) return fail('VALIDATION_FAILED', problem);
+    const name = wanted.name ?? nameOf(url);
+    return ok({ name, from: url.href, known: null, take: (folder) => fetched(url.href, folder, wanted) });
+  }
+  const known = catalogModel(source);
+  if (known !== null && !existsSync(join(source, 'config.json'))) {
+    const base = hub ?? MODEL_HUB;
+    const from = `${base.replace(/\/$/, '')}/${known.path}`;
+    const problem = URL.canParse(from) ? addressProblem(new URL(from)) : `${base} is no address`;
+    if (problem !== null) return fail('VALIDATION_FAILED', problem);
+    return ok({
+      name: wanted.name ?? known.name,
+      from,
+      known,
+      take: (folder) => fetched(from, folder, wanted),
+    });
+  }
+  if (!existsSync(source))
+    return fail(
+      'NOT_FOUND',
+      `"${source}" is neither a known model nor a folder; "mnemesh encoder list" names the models`,
+    );
+  const name = wanted.name ?? basename(source);
+  return ok({
+    name,
+    from: source,
+    known: catalogModel(name),
+    take: (folder) => copied(source, folder, wanted),
+  });
+}
+
+/** The last telling part of an address: hubs end it with `resolve/main`. */
+const nameOf = (url: URL): string =>
+  url.pathname
+    .split('/')
+    .filter((part) => !['', 'resolve', 'main', 'onnx', 'raw'].includes(part))
+    .at(-1) ?? url.hostname;
+
+async function fetched(base: string, folder: string, wanted: InstallModel): Promise<Result<Files>> {
+  const files: { name: string; sha256: string; verified: boolean }[] = [];
+  for (const { names, needed } of MODEL_FILES) {
+    const got = await firstOf(names, base, folder, wanted);
+    if (got.ok) files.push(got.value);
+    else if (needed || got.error.code !== 'NOT_FOUND') return failed(got.error);
+  }
+  return ok(files);
+}
+
+async function firstOf(
+  names: readonly string[],
+  base: string,
+  folder: string,
+  { sha256, progress, env }: InstallModel,
+): Promise<Result<Files[number]>> {
+  let answer: Result<Downloaded> = fail('NOT_FOUND', `${base} has no ${names[0]}`);
+  for (const name of names) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    // A former call has it already.
+    if (existsSync(path)) return ok({ name, sha256: await fileSha256(path), verified: false });
+    answer = await download({
+      ...{ url: new URL(name, base).href, path },
+      sha256: name.endsWith('.onnx') ? sha256 : null,
+      env,
+      progress: (bytes, of) => progress(name, bytes, of),
+    });
+    if (answer.ok) return ok({ name, sha256: answer.value.sha256, verified: answer.value.verified });
+    if (answer.error.code !== 'NOT_FOUND') break;
+  }
+  return failed(answer.ok ? { code: 'NOT_FOUND', message: base } : answer.error);
+}
+
+async function copied(
+  source: string,
+  folder: string,
+  { sha256, progress }: InstallModel,
+): Promise<Result<Files>> {
+  const files: { name: string; sha256: string; verified: boolean }[] = [];
+  for (const { names, needed } of MODEL_FILES) {
+    const name = names.find((each) => existsSync(join(source, each)));
+    if (name === undefined) {
+      if (needed) return fail('VALIDATION_FAILED', `${source} has no ${names[0]}`);
+      continue;
+    }
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    cpSync(join(source, name), path);
+    const found = await fileSha256(path);
+    const isChecked = name.endsWith('.onnx') && sha256 !== null;
+    if (isChecked && found !== sha256.toLowerCase()) {
+      rmSync(folder, { recursive: true, force: true });
+      return fail('CONFLICT', `${join(source, name)} has the checksum ${found}, and not ${sha256}`);
+    }
+    const { size } = statSync(path);
+    progress(name, size, size);
+    files.push({ name, sha256: found, verified: isChecked });
+  }
+  return ok(files);
+}
