@@ -24,12 +24,10 @@ export function* tellDependents<T>(
   result: Result<Decision<T>>,
   context: DecisionContext,
 ): Reading<Result<Decision<T>>> {
-  if (!result.ok) return result;
   const viewer = viewerOf(command);
-  const links = supersedingLinks(result.value.mutations);
-  if (links.length === 0 || viewer === null || gatedWord(command) === null) return result;
+  if (!result.ok || viewer === null || gatedWord(command) === null) return result;
   const told: Mutation[] = [];
-  for (const link of links) {
+  for (const link of supersedingLinks(result.value.mutations)) {
     const ends = {
       source: yield* endOf(link.source_id, result.value.mutations),
       target: yield* endOf(link.target_id, result.value.mutations),

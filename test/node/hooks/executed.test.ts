@@ -47,6 +47,11 @@ const CASES: Readonly<Record<string, Case>> = {
     input: ([id]) => ({ id, priority: 9 }),
     heard: ([id]) => [['post_store', { id, priority: 9 }]],
   },
+  'a change by a model, under another id': {
+    operation: 'memory_update',
+    input: ([, , , , , id]) => ({ id, content: 'by a model', edit_source: 'llm' }),
+    heard: () => [['post_store', { title: 'note 5', content: 'by a model', version: 1 }]],
+  },
   'an entity': {
     operation: 'memory_entity_register',
     input: () => ({ canonical_name: 'Ada', namespace: 'ask/x' }),
@@ -100,7 +105,7 @@ describe('hooks after an action that waited for its approval', { timeout: 120_00
     node = await openHookedNode(home);
     for (const { agentId: agent_id } of [LEAD, SECOND])
       await node.run('memory_agent_register', { agent_id, agent_type: 'ai:test' });
-    for (let n = 0; n < 5; n += 1) {
+    for (let n = 0; n < 6; n += 1) {
       const stored = { title: `note ${n}`, content: `words of ${n}`, namespace: 'ask/x' };
       ids.push(String((await said('memory_store', stored, CODER))['id']));
     }

@@ -74,4 +74,11 @@ describe('what is made from memories', () => {
         assert.deepEqual(await linksFrom(node, winnerId), [['supersedes', loserId]]);
       }
     }));
+
+  it('is no edit over HTTP, which refuses an edit_source because its answer could not name another id', () =>
+    withNode(async (node) => {
+      const id = await store(node, 'plan');
+      const refused = await send(node, 400, 'PUT', `/memories/${id}`, { content: 'x', edit_source: 'llm' });
+      assert.match(JSON.stringify(refused), /edit_source/);
+    }));
 });
