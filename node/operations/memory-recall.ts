@@ -3,7 +3,7 @@ import { type MemoryJson, type MemoryRow, memoryJson } from '../../protocol/memo
 import { provenanceOf } from '../../protocol/memory/provenance.js';
 import type { Answers } from '../../protocol/queries.js';
 import { applyBudget } from '../../protocol/ranking/budget.js';
-import { RECALL_MIN_SCORE } from '../../protocol/ranking/likelihood.js';
+import { RECALL_MIN_SCORE, WEAK_MIN_SCORE } from '../../protocol/ranking/likelihood.js';
 import { Passages } from '../../protocol/ranking/passage.js';
 import type { RecallRequest, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
 import { fail, failed, ok, type Result } from '../../protocol/result.js';
@@ -21,11 +21,6 @@ import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-
 import { judgedMemories } from './shown-memories.js';
 import { emptyAbove } from './subtree.js';
 
-/** Only rows this near the top of an answer count as used. */
-const USED_RANKS = 3;
-/** The least evidence of a used row, as a share of the best row's. */
-const USED_SHARE_MIN = 0.5;
-
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
   name: 'memory_recall',
@@ -35,9 +30,13 @@ export const memoryRecall = defineOperation({
   input: recallInput,
   output: z.object({
     memories: z.array(
-      fields.memoryOutput
-        .partial({ content: true })
-        .and(z.looseObject({ score: z.number(), passage: z.string().optional() })),
+      fields.memoryOutput.partial({ content: true }).and(
+        z.looseObject({
+          score: z.number(),
+          passage: z.string().optional(),
+          weak: z.literal(true).optional(),
+        }),
+      ),
     ),
     count: z.int(),
     mode: z.enum(['hybrid', 'keyword', 'denied_by_hook']),
@@ -132,7 +131,8 @@ async function recall(call: ReadCall, input: RecallInput) {
   return ok({
     memories: memories.map((memory, index) => {
       const shown = withText(memoryJson(memory), texts[index]!, input.content);
-      return { ...shown, score: scores[index], ...decorated[index] } as never;
+      const weak = isWeak(rows[index]!, input) ? { weak: true } : {};
+      return { ...shown, score: scores[index], ...weak, ...decorated[index] } as never;
     }),
     count: memories.length,
     mode: answer.mode,
@@ -142,7 +142,7 @@ async function recall(call: ReadCall, input: RecallInput) {
     ...attached,
     recall_id: recallId,
     ...below,
-    ...noteOf(evidence, answer, minScoreOf(input)),
+    ...noteOf(evidence, answer, input),
     meta: { ...metaOf(answer, evidence, input), ...budget.meta },
   });
 }
@@ -194,6 +194,8 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
     namespace,
     limit,
     minScore: minScoreOf(input),
+    // Who names a least score gets no row below it.
+    ...(input.min_score === undefined ? { weakScore: WEAK_MIN_SCORE } : {}),
     recalled,
     viewer,
     now: call.now,
@@ -241,31 +243,37 @@ const WORDS_ONLY: Readonly<Partial<Record<SemanticAbsence, string>>> = {
     'searched by words only, because no process embeds; start "mnemesh serve", or let SVC_HOME and SVC_EMBED_BACKEND be those of the process that does',
 };
 
-/** Why the answer has no row, and why it was searched by words only. */
+/** Why the answer has no row or weak ones, and why it was searched by words only. */
 function noteOf(
   evidence: VectorEvidence | SemanticAbsence,
   { rows, belowMinScore }: Answers['recall-memories'],
-  minScore: number,
+  input: RecallInput,
 ): { readonly note?: string } {
-  const below =
-    belowMinScore === 0 ? '' : `; ${belowMinScore} scored below ${minScore}, and min_score 0 returns them`;
-  const empty = rows.length > 0 ? [] : [`no memory answers this${below}`];
+  const notes: string[] = [];
   const wordsOnly = typeof evidence === 'string' ? WORDS_ONLY[evidence] : undefined;
-  const note = [...(wordsOnly === undefined ? [] : [wordsOnly]), ...empty].join('; ');
-  return note === '' ? {} : { note };
+  if (wordsOnly !== undefined) notes.push(wordsOnly);
+  const [first] = rows;
+  if (first === undefined) {
+    const below = `; ${belowMinScore} scored below ${minScoreOf(input)}, and min_score 0 returns them`;
+    notes.push(`no memory answers this${belowMinScore === 0 ? '' : below}`);
+  } else if (isWeak(first, input)) {
+    notes.push('no memory surely answers this; the rows are weak, the nearest that there are');
+  }
+  return notes.length === 0 ? {} : { note: notes.join('; ') };
 }
+
+/** A row that did not pass the cut and came all the same, because no row did. */
+const isWeak = ({ score }: { readonly score: number }, input: RecallInput): boolean =>
+  score < minScoreOf(input);
 
 const minScoreOf = (input: RecallInput): number => input.min_score ?? RECALL_MIN_SCORE;
 
 /**
- * The ids of the rows that count as used: those near the top that pass the cut, also where the caller asked for all, and
- * are not far below the best. Other rows only fill the answer, and reading them neither extends nor promotes them.
+ * The first row counts as used when it passes the cut, also where the caller asked for all. The others are only shown:
+ * that neither extends nor promotes them.
  */
-const usedIds = (rows: Answers['recall-memories']['rows']): string[] =>
-  rows
-    .slice(0, USED_RANKS)
-    .filter(({ score, share }) => score >= RECALL_MIN_SCORE && share >= USED_SHARE_MIN)
-    .map(({ memory }) => memory.id);
+const usedIds = ([first]: Answers['recall-memories']['rows']): string[] =>
+  first !== undefined && first.score >= RECALL_MIN_SCORE ? [first.memory.id] : [];
 
 /** What a recall answered, for the ledger, and the ids of the rows that it used. */
 interface Recalled {

@@ -1,3 +1,4 @@
+import type { UnrelatedTexts } from '../../protocol/ranking/types.js';
 import type { Result } from '../../protocol/result.js';
 import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
 
@@ -38,6 +39,8 @@ export interface Embedder {
   readonly model: string;
   readonly dim: number;
   readonly input: EmbedderInput;
+  /** Where it was measured. */
+  readonly unrelated?: UnrelatedTexts;
   /** Background work: one vector for each text (at most 1024), in order. Texts must not be blank. */
   embed(texts: readonly string[]): Promise<Result<Float32Array[]>>;
   /** A query: overtakes background work and may come from a cache. `deadlineMs` is on the monotonic clock. */

@@ -73,7 +73,9 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
       this.clock.monotonicMs() + this.waits.vectorsMs,
     );
     if (!found.ok) return absenceOf(found.error.code);
-    return found.value.scanned === 0 ? 'empty' : found.value;
+    if (found.value.scanned === 0) return 'empty';
+    const { unrelated } = this.embedder;
+    return unrelated === undefined ? found.value : { ...found.value, unrelated };
   }
 
   /** Loads the vector index in its thread, so that the first recall need not wait for it. */

@@ -48,6 +48,7 @@ const replySchema = z.union([
     mean: z.number(),
     deviation: z.number(),
     scanned: z.number(),
+    unrelated: z.object({ mean: z.number(), deviation: z.number(), rows: z.number() }).optional(),
   }),
 ]);
 
@@ -105,7 +106,7 @@ async function answer(line: string, semantic: SemanticIndex): Promise<string> {
     ...(filter === undefined ? {} : { filter }),
   });
   if (typeof evidence === 'string') return JSON.stringify({ absence: evidence });
-  const { queryVector, hits, mean, deviation, scanned } = evidence;
+  const { queryVector, hits, mean, deviation, scanned, unrelated } = evidence;
   return JSON.stringify({
     queryVector: Buffer.from(queryVector.buffer, queryVector.byteOffset, queryVector.byteLength).toString(
       'base64',
@@ -114,6 +115,7 @@ async function answer(line: string, semantic: SemanticIndex): Promise<string> {
     mean,
     deviation,
     scanned,
+    unrelated,
   });
 }
 
@@ -147,6 +149,7 @@ export class RemoteSemantics implements SemanticIndex {
       mean: reply.data.mean,
       deviation: reply.data.deviation,
       scanned: reply.data.scanned,
+      ...(reply.data.unrelated === undefined ? {} : { unrelated: reply.data.unrelated }),
     };
   }
 

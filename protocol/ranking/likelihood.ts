@@ -15,16 +15,17 @@ export interface AnswerEvidence {
   readonly unknown: number;
   /** The part of it that is names and numbers. */
   readonly unknownNames: number;
-  /** The cosines of the rows in standard deviations (`CosineReader`), highest first; none in an answer by words only. */
-  readonly standings: readonly number[];
+  /** How far the nearest of the rows stands out (`CosineReader`); null in an answer by words only. */
+  readonly standing: number | null;
 }
 
 /** How many rows of an answer are judged. */
 export const JUDGED_ROWS = 10;
 /** A row that is less likely to answer is dropped, and does not count as used. */
 export const RECALL_MIN_SCORE = 0.25;
-/** Rows that the nearest row is compared with. */
-const OTHERS = 3;
+/** Where no row passes, so many of those that are near it are returned as weak. */
+export const WEAK_ROWS = 3;
+export const WEAK_MIN_SCORE = 0.1;
 
 /**
  * Weights of `featuresOf`, fitted by `npm run bench -- score <file>` to the questions of `fixtures/` and to five conversations
@@ -32,19 +33,15 @@ const OTHERS = 3;
  * `WORDS_ONLY` is moved so that one cut serves both.
  */
 const WORDS_ONLY = [-1.36, 1.51, 0.32, 1.78, 0.96, 0.75, -0.79, -1.94, -1.27];
-const WITH_MEANING = [-1.01, 1.98, 1.21, -1.45, 1.7, 1.14, -1.55, -0.17, -2.25, -0.28, 0.1, 0.76];
+const WITH_MEANING = [-3.05, 1.76, 0.87, -0.23, 1.06, 0.32, -0.78, -0.88, -1.78, 3.36];
 
 /** The evidence as the numbers that are weighted. */
 export function featuresOf(evidence: AnswerEvidence): number[] {
-  const { together, lexical, context, unknown, unknownNames, standings } = evidence;
+  const { together, lexical, context, unknown, unknownNames, standing } = evidence;
   const words = Math.log1p(evidence.words);
   const features = [1, together, together ** 2, words, words ** 2, Math.log1p(lexical), Math.log1p(context)];
   features.push(unknown, unknownNames);
-  if (standings.length === 0) return features;
-  const standing = Math.max(0, standings[0] ?? 0);
-  let others = 0;
-  for (let at = 1; at <= OTHERS; at++) others += (standings[at] ?? 0) / OTHERS;
-  return [...features, standing, standing ** 2, Math.max(0, (standings[0] ?? 0) - others)];
+  return standing === null ? features : [...features, standing];
 }
 
 /** How likely an answer holds what the query asks for, 0 to 1. */
@@ -54,7 +51,7 @@ export function likelihood(evidence: AnswerEvidence): number {
 
 /** The same as the logarithm of the odds. */
 export function logOdds(evidence: AnswerEvidence): number {
-  const weights = evidence.standings.length === 0 ? WORDS_ONLY : WITH_MEANING;
+  const weights = evidence.standing === null ? WORDS_ONLY : WITH_MEANING;
   return featuresOf(evidence).reduce((total, feature, at) => total + feature * (weights[at] ?? 0), 0);
 }
 

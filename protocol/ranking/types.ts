@@ -27,6 +27,15 @@ export interface VectorEvidence {
   readonly deviation: number;
   /** Rows scanned. */
   readonly scanned: number;
+  /** What is known of the encoder. */
+  readonly unrelated?: UnrelatedTexts;
+}
+
+/** Cosines of texts that have nothing to do with each other, and how many scanned rows that knowledge counts as. */
+export interface UnrelatedTexts {
+  readonly mean: number;
+  readonly deviation: number;
+  readonly rows: number;
 }
 
 /**
@@ -58,6 +67,8 @@ export interface RecallRequest extends RecallFilter {
   readonly limit: number;
   /** Rows with a lower score are dropped; absent for none. */
   readonly minScore?: number;
+  /** Where every row is dropped, the best ones come back all the same, down to this score. */
+  readonly weakScore?: number;
   /** Rows that the caller's session has already recalled; they get a small boost. */
   readonly recalled?: readonly number[];
   readonly viewer: Viewer;

@@ -27,6 +27,8 @@ export interface Recalled {
   readonly titles: readonly string[];
   /** One for each title. */
   readonly scores: readonly number[];
+  /** Rows that are not marked as weak. */
+  readonly sure: number;
   readonly mode: 'hybrid' | 'keyword';
 }
 
@@ -116,7 +118,7 @@ export class MemoryClient {
         { ...this.services, semantic },
       );
       const { memories, mode, meta } = answer as {
-        memories: readonly { title: string; score: number }[];
+        memories: readonly { title: string; score: number; weak?: true }[];
         mode: Recalled['mode'];
         meta: { semantic?: string };
       };
@@ -128,6 +130,7 @@ export class MemoryClient {
       return {
         titles: memories.map(({ title }) => title),
         scores: memories.map(({ score }) => score),
+        sure: memories.filter(({ weak }) => weak !== true).length,
         mode,
       };
     }

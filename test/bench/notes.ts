@@ -15,13 +15,14 @@ const fixtureSchema = z.object({
 });
 type Fixture = z.output<typeof fixtureSchema>;
 
-export const readNotes = (): Fixture => fixtureSchema.parse(JSON.parse(readFileSync(FIXTURE, 'utf8')));
+export const readNotes = (path: string | URL = FIXTURE): Fixture =>
+  fixtureSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
 
 /** The notes of a team in five languages, with questions that they answer and questions that none answers. */
 export const notesBench: Bench = {
   name: 'notes',
   summary: 'How well recall answers questions about the notes of a team in five languages.',
-  usage: '[--keyword]',
+  usage: '[another file, like fixtures/languages.json] [--keyword]',
   run: runNotes,
 };
 
@@ -35,6 +36,8 @@ interface Answered {
 
 interface Refused {
   readonly rows: number;
+  /** Rows that are marked as weak. */
+  readonly weak: number;
   readonly topScore: number;
 }
 
@@ -44,8 +47,8 @@ interface Mode {
   readonly refused: readonly Refused[];
 }
 
-async function runNotes({ options, progress, workspace }: BenchContext): Promise<BenchResult> {
-  const fixture = readNotes();
+async function runNotes({ options, args, progress, workspace }: BenchContext): Promise<BenchResult> {
+  const fixture = readNotes(args[0]);
   const client = await MemoryClient.open(workspace.folder(), options.keyword);
   try {
     progress.step('notes: storing and embedding');
@@ -86,7 +89,7 @@ async function ask(
   const refused: Refused[] = [];
   for (const text of unanswerable) {
     const found = await recall(text);
-    refused.push({ rows: found.titles.length, topScore: topOf(found) });
+    refused.push({ rows: found.sure, weak: found.titles.length - found.sure, topScore: topOf(found) });
     progress.at(answered.length + refused.length, questions.length + unanswerable.length);
   }
   return { name, answered, refused };
@@ -127,6 +130,7 @@ function report(modes: readonly Mode[], { notes }: Fixture): BenchResult {
   const figures = modes.map(({ name, answered, refused }) => ({
     name,
     rows: rounded(refused.reduce((sum, { rows }) => sum + rows, 0) / Math.max(1, refused.length), 2),
+    weak: rounded(refused.reduce((sum, { weak }) => sum + weak, 0) / Math.max(1, refused.length), 2),
     auc: rounded(
       separation(
         answered.map(({ topScore }) => topScore),
@@ -148,8 +152,8 @@ function report(modes: readonly Mode[], { notes }: Fixture): BenchResult {
         notes: [
           `${notes.length} notes`,
           ...figures.map(
-            ({ name, rows, auc }) =>
-              `${name}: ${rows} rows on average for a question that no note answers; AUC of the top score ${auc}`,
+            ({ name, rows, weak, auc }) =>
+              `${name}: ${rows} rows, and ${weak} marked as weak, on average for a question that no note answers; AUC of the top score ${auc}`,
           ),
         ],
       },

@@ -45,8 +45,7 @@ type Judge = (evidence: AnswerEvidence, fold: number) => number;
 /** What a fit calls likely enough, by words only and with meaning; it is moved to the cut, so that one cut serves both. */
 const FITTED_CUTS = { words_only: 0.17, with_meaning: 0.25 } as const;
 type Model = keyof typeof FITTED_CUTS;
-const modelOf = ({ standings }: AnswerEvidence): Model =>
-  standings.length === 0 ? 'words_only' : 'with_meaning';
+const modelOf = ({ standing }: AnswerEvidence): Model => (standing === null ? 'words_only' : 'with_meaning');
 
 async function runScore({ options, args, progress, workspace }: BenchContext): Promise<BenchResult> {
   const short = questionSets(args[0]);

@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { EmbedCall, EmbedReply } from '../embedder-messages.js';
 import { stepBack } from '../thread-priority.js';
 import { ENCODER_DIM, SentenceEncoder } from './sentence-encoder.js';
+import { withoutNumbers } from './without-numbers.js';
 
 /**
  * Entry of the built-in embedder's thread: reads the encoder's file, warms it up, says `loaded`, then answers one batch
@@ -23,7 +24,7 @@ port.on('message', ({ id, texts }: EmbedCall) => {
   try {
     const vectors = new Float32Array(texts.length * ENCODER_DIM);
     for (const [place, text] of texts.entries()) {
-      encoder.write(text, vectors.subarray(place * ENCODER_DIM, (place + 1) * ENCODER_DIM));
+      encoder.write(withoutNumbers(text), vectors.subarray(place * ENCODER_DIM, (place + 1) * ENCODER_DIM));
     }
     send({ kind: 'embedded', id, vectors }, [vectors.buffer]);
   } catch (error) {

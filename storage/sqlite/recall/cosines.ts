@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { VectorEvidence } from '../../../protocol/ranking/types.js';
+import type { UnrelatedTexts, VectorEvidence } from '../../../protocol/ranking/types.js';
 import { statement } from './statements.js';
 
 const FLOAT_BYTES = 4;
@@ -29,8 +29,8 @@ export function bestCosine(query: Float32Array, blob: Buffer): number {
   return best;
 }
 
-/** Mean and deviation of cosines where few rows are known, and how many rows they count as. */
-const ASSUMED = { mean: 0.2, deviation: 0.12, rows: 20 };
+/** Of an encoder of which nothing is known. */
+const ASSUMED: UnrelatedTexts = { mean: 0.2, deviation: 0.12, rows: 20 };
 
 /** Cosines of rows in standard deviations: those that the vector index reported, and others that it reads itself. */
 export class CosineReader {
@@ -69,14 +69,19 @@ export class CosineReader {
     return Math.min(6, Math.max(-3, (cosine - this.#evidence.mean) / this.#deviation));
   }
 
-  /** How far a row stands out, in standard deviations that also mean something among few rows; null without a vector. */
+  /**
+   * How far a row stands out: 1 for what the nearest of so many unrelated rows would have, however many there are; null
+   * without a vector.
+   */
   standing(rid: number): number | null {
     const cosine = this.#known.get(rid);
     if (cosine === undefined || !Number.isFinite(cosine)) return null;
-    const { mean, deviation, scanned } = this.#evidence;
-    const assumed = ASSUMED.rows / (ASSUMED.rows + scanned);
-    const center = mean + assumed * (ASSUMED.mean - mean);
-    const spread = Math.max(1e-3, deviation + assumed * (ASSUMED.deviation - deviation));
-    return Math.min(8, Math.max(-3, (cosine - center) / spread));
+    const { mean, deviation, scanned, unrelated = ASSUMED } = this.#evidence;
+    const rows = scanned + unrelated.rows;
+    const assumed = unrelated.rows / rows;
+    const center = mean + assumed * (unrelated.mean - mean);
+    const spread = Math.max(1e-3, deviation + assumed * (unrelated.deviation - deviation));
+    const nearest = Math.sqrt(2 * Math.log(rows));
+    return Math.min(3, Math.max(-1, (cosine - center) / spread / nearest));
   }
 }

@@ -17,6 +17,7 @@ import {
   likelihood,
   logOdds,
   rowScore,
+  WEAK_ROWS,
 } from '../../../protocol/ranking/likelihood.js';
 import { analyseQuery } from '../../../protocol/ranking/query.js';
 import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/ranking/types.js';
@@ -108,6 +109,10 @@ function judgedOf(candidates: readonly Candidate[], ranked: readonly FusedRow[])
 const isQuestion = (text: string): boolean =>
   /[?\uff1f\u061f]["'\u201d\u2019)\]\s]*(?:\[[^\]]*\]\s*)?$/u.test(text.slice(-400));
 
+/** Titles that differ in spaces, case or forms of width are the same. */
+const sameTitleKey = (text: string): string =>
+  text.normalize('NFKC').toLowerCase().trim().replace(/\s+/gu, ' ');
+
 class Recall {
   readonly #request: RecallRequest;
   readonly #weights: RankingWeights;
@@ -153,6 +158,7 @@ class Recall {
           }
         : this.#reader.read(this.#analysis.terms, this.#readMax);
     this.#scorer = new LexicalScorer(this.#analysis, this.#postings, scope.averageWords, weights);
+    this.#load(this.#rows.titled(request.query.trim()));
     this.#load(this.#postings.rids.slice(0, this.#readMax));
   }
 
@@ -163,11 +169,10 @@ class Recall {
     const strength = this.#strength();
     const ranked = this.#ranked(candidates, strength);
     const likely = likelihood(this.#evidence(judgedOf(candidates, ranked)));
-    const { limit, minScore = 0 } = this.#request;
-    const passing = ranked.filter(({ rid }) => this.#passes(rid)).slice(0, limit);
-    const rows = passing
-      .map(({ rid, share }): RankedRow => ({ rid, score: rowScore(likely, share), share }))
-      .filter(({ score }) => score >= minScore);
+    const passing = ranked.filter(({ rid }) => this.#passes(rid)).slice(0, this.#request.limit);
+    const rows = this.#kept(
+      passing.map(({ rid, share }): RankedRow => ({ rid, score: rowScore(likely, share), share })),
+    );
     return {
       rows,
       mode: this.#cosines === null ? 'keyword' : 'hybrid',
@@ -177,6 +182,13 @@ class Recall {
       belowMinScore: passing.length - rows.length,
       blendWeight: this.#cosines === null ? null : semanticWeight(strength, this.#weights),
     };
+  }
+
+  /** The rows that pass the cut, or the best ones near it. */
+  #kept(rows: readonly RankedRow[]): readonly RankedRow[] {
+    const { minScore = 0, weakScore = minScore } = this.#request;
+    const kept = rows.filter(({ score }) => score >= minScore);
+    return kept.length > 0 ? kept : rows.slice(0, WEAK_ROWS).filter(({ score }) => score >= weakScore);
   }
 
   /** What the fit of the score reads: the evidence of the answer, and its rows. */
@@ -339,14 +351,26 @@ class Recall {
     return candidates;
   }
 
-  /** Best first. Only vectors tell more about one row than the fusion has used; an answer by words only keeps its order. */
+  /** Best first; a row whose title is the query comes before all others. */
   #ranked(candidates: readonly Candidate[], strength: number): FusedRow[] {
+    const rows = this.#byEvidence(candidates, strength);
+    const query = sameTitleKey(this.#request.query);
+    const isTitled = ({ rid }: FusedRow) => sameTitleKey(this.#scored.get(rid)?.row.title ?? '') === query;
+    const titled = rows.filter(isTitled);
+    if (titled.length === 0) return rows;
+    const ordered = [...titled, ...rows.filter((row) => !isTitled(row))];
+    // Scores belong to the places.
+    return rows.map((row, place) => ({ ...row, rid: ordered[place]!.rid }));
+  }
+
+  /** Only vectors tell more about one row than the fusion has used; an answer by words only keeps its order. */
+  #byEvidence(candidates: readonly Candidate[], strength: number): FusedRow[] {
     const fused = fuse(candidates, strength, this.#weights);
     if (this.#cosines === null) return fused;
     return reorderFirst(fused, strength, this.#weights, (rid) => {
       const evidence = this.#evidence(candidates.filter((candidate) => candidate.rid === rid));
       // A row without a vector is weighed like one of average meaning.
-      return logOdds(evidence.standings.length > 0 ? evidence : { ...evidence, standings: [0] });
+      return logOdds({ ...evidence, standing: evidence.standing ?? 0 });
     });
   }
 
@@ -376,16 +400,18 @@ class Recall {
       context: context * share,
       unknown: unknown * share,
       unknownNames: unknownNames * share,
-      standings: this.#standings(rows),
+      standing: this.#standing(rows),
     };
   }
 
-  /** Highest first. */
-  #standings(rows: readonly Candidate[]): number[] {
-    const cosines = this.#cosines;
-    if (cosines === null) return [];
-    const standings = rows.map(({ rid }) => cosines.standing(rid)).filter((one) => one !== null);
-    return standings.sort((left, right) => right - left);
+  /** That of the nearest row. */
+  #standing(rows: readonly Candidate[]): number | null {
+    let highest: number | null = null;
+    for (const { rid } of rows) {
+      const one = this.#cosines?.standing(rid) ?? null;
+      if (one !== null && (highest === null || one > highest)) highest = one;
+    }
+    return highest;
   }
 
   /** How much of what a neighbour has of the query the row has too, by weight, 0 to 1. */

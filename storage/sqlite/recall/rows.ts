@@ -29,6 +29,8 @@ export interface LoadedRow {
 
 type RawRow = [number, number, string, string, string, string, number, number, string, number];
 
+/** Rows with one title, in as many namespaces. */
+const TITLED_ROWS_MAX = 16;
 /** Rows of a namespace that the last resort examines. */
 const SCANNED_ROWS_MAX = 50_000;
 
@@ -83,6 +85,17 @@ export class RowReader {
       });
     }
     return loaded;
+  }
+
+  /** Rows of the scope with exactly this title: their words may be so common that they are not among the first. */
+  titled(title: string): number[] {
+    const sql = `SELECT rid FROM memories WHERE title = @title AND conflict_of IS NULL
+      AND (@namespaces IS NULL OR ns_id IN (SELECT value FROM json_each(@namespaces))) LIMIT ${TITLED_ROWS_MAX}`;
+    const { namespaces } = this.#scope;
+    return statement(this.#database, sql, 'pluck').all({
+      title,
+      namespaces: namespaces === null ? null : JSON.stringify(namespaces),
+    }) as number[];
   }
 
   /** The neighbours of a row in its namespace, nearest first. */

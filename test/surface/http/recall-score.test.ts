@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
+import { RECALL_MIN_SCORE, WEAK_MIN_SCORE, WEAK_ROWS } from '../../../protocol/ranking/likelihood.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
-type Row = { readonly title: string; readonly score: number };
+type Row = { readonly title: string; readonly score: number; readonly weak?: true };
 
 const NOTES = [
   ['Ferry to Lemvig', 'The last ferry to Lemvig leaves the north pier at 22:40 in summer.'],
@@ -86,7 +86,8 @@ describe('the score of a recall', () => {
 
   it('leaves an empty answer that says so, in every format', async () => {
     for (const question of UNANSWERED) {
-      const { count, dropped, note } = await recall({ q: question });
+      const cut = String(RECALL_MIN_SCORE);
+      const { count, dropped, note } = await recall({ q: question, min_score: cut });
       const some = dropped === 1 ? '1' : String(dropped);
       assert.deepEqual([count, dropped > 0], [0, true], question);
       assert.equal(
@@ -96,7 +97,7 @@ describe('the score of a recall', () => {
       for (const format of ['toon', 'toon_compact']) {
         const { text } = await node.send(
           'GET',
-          `/api/v1/recall?q=${encodeURIComponent(question)}&format=${format}`,
+          `/api/v1/recall?q=${encodeURIComponent(question)}&min_score=${cut}&format=${format}`,
         );
         assert.ok(text.startsWith(`count:0|mode:keyword|note:${note}|`), text);
         assert.match(text, /\]:\n$/);
@@ -108,6 +109,38 @@ describe('the score of a recall', () => {
     assert.deepEqual([unasked.count, unasked.note], [0, undefined], 'the budget left it empty');
   });
 
+  it('gives the nearest rows back, marked as weak, where no row passes and the caller names no score', async () => {
+    let weak = 0;
+    for (const question of [
+      ...UNANSWERED,
+      'who lashes the pilots in a storm of wind?',
+      'the gate of the harbour master',
+    ]) {
+      const { rows, dropped, note } = await recall({ q: question });
+      const all = await recall({ q: question, min_score: '0' });
+      assert.equal(rows.length + dropped, all.count);
+      if (all.rows[0]!.score >= RECALL_MIN_SCORE) continue;
+      const near = all.rows.slice(0, WEAK_ROWS).filter(({ score }) => score >= WEAK_MIN_SCORE);
+      assert.deepEqual(
+        rows.map(({ title, weak: mark }) => [title, mark]),
+        near.map(({ title }) => [title, true]),
+        question,
+      );
+      assert.match(
+        note!,
+        near.length > 0 ? /^no memory surely answers this; the rows are weak/ : /^no memory answers/,
+      );
+      weak += near.length;
+      const url = `/api/v1/recall?q=${encodeURIComponent(question)}&format=toon_compact`;
+      assert.ok((await node.send('GET', url)).text.includes(`|note:${note}|`));
+    }
+    assert.ok(weak > 0);
+    for (const [question] of ANSWERED) {
+      const { rows, note } = await recall({ q: question });
+      assert.deepEqual([rows.some((row) => row.weak), note], [false, undefined]);
+    }
+  });
+
   it('decides what counts as used, whatever min_score is', async () => {
     const counts = async () => {
       await node.services.touches.flush();
@@ -117,7 +150,10 @@ describe('the score of a recall', () => {
         .sort();
     };
     const before = await counts();
-    for (const question of UNANSWERED) await recall({ q: question, min_score: '0' });
+    for (const question of UNANSWERED) {
+      await recall({ q: question, min_score: '0' });
+      await recall({ q: question });
+    }
     assert.deepEqual(await counts(), before);
     await recall({ q: 'when does the last ferry to Lemvig leave?', min_score: '0' });
     const moved = (await counts()).filter((row, at) => row[1] !== before[at]![1]);

@@ -100,8 +100,24 @@ describe('memory_recall over MCP', () => {
     assert.equal((await call('memory_recall', { context: 'x', content: 'all' })).error?.code, -32602);
   });
 
-  it('says in every format that no memory answers', async () => {
+  it('says in every format that no memory surely answers, and marks what is near', async () => {
     const asked = { context: 'what does the ferry captain of Esbjerg earn in December?' };
+    const weak = await json('memory_recall', asked);
+    assert.deepEqual(
+      [weak['count'], (weak['memories'] as Row[]).map((row) => row['weak'])],
+      [2, [true, true]],
+    );
+    for (const format of ['toon', 'toon_compact']) {
+      const text = textOf(await call('memory_recall', { ...asked, format }));
+      assert.match(text, /^count:2\|mode:keyword\|note:no memory surely answers this; the rows are weak/);
+    }
+  });
+
+  it('says in every format that no memory answers', async () => {
+    const asked = {
+      context: 'what does the ferry captain of Esbjerg earn in December?',
+      min_score: 0.25,
+    };
     const note = /no memory answers this; \d+ scored below [\d.]+, and min_score 0 returns them/;
     const empty = await json('memory_recall', asked);
     assert.deepEqual([empty['count'], empty['memories']], [0, []]);
