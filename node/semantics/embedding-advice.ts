@@ -1,4 +1,6 @@
+import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../protocol/maintenance/queries.js';
+import { BUILTIN_MODEL } from './encoder/builtin-embedder.js';
 
 type Counts = Omit<EmbeddingFacts, 'embedded'>;
 
@@ -16,7 +18,11 @@ export function embeddingAdvice(facts: Counts): string[] {
       `${memories - pending} of ${memories} memories are embedded for ${searched.model}; the others are found by their words until they are`,
     );
   }
-  if (skipped > 0) {
+  if (coming === null && isGone(searched)) {
+    advice.push(
+      `the vectors are of ${searched.model}, which is no longer built in, so memories are found by their words only: "mnemesh serve" or "mnemesh reembed" makes new vectors`,
+    );
+  } else if (skipped > 0) {
     advice.push(`${skipped} memories have no vector, because they have no letters`);
   }
   if (failed > 0) {
@@ -31,3 +37,7 @@ export function embeddingAdvice(facts: Counts): string[] {
   }
   return advice;
 }
+
+/** True for an encoder that an earlier release had built in. */
+const isGone = (searched: EncoderRef | null): searched is EncoderRef =>
+  searched?.model.startsWith('builtin/') === true && searched.model !== BUILTIN_MODEL;

@@ -4,6 +4,9 @@ import { ENCODER_DIM } from './sentence-encoder.js';
 
 type Given = Pick<ThreadEmbedderOptions, 'clock' | 'scheduler' | 'log' | 'idleMs'>;
 
+/** The name that its vectors have. Another built-in encoder must have another name. */
+export const BUILTIN_MODEL = 'builtin/use-multilingual-3';
+
 /** Tokens of one window. The encoder adds the tokens of a text up, so a long one says too many things at once. */
 const WINDOW_TOKENS = 160;
 
@@ -16,7 +19,7 @@ export class BuiltinEmbedder extends ThreadEmbedder {
   constructor({ entry, ...given }: Given & { readonly entry?: URL }) {
     super({
       ...given,
-      model: 'builtin/use-multilingual-3',
+      model: BUILTIN_MODEL,
       dim: ENCODER_DIM,
       input: { windowTokens: WINDOW_TOKENS },
       helps: true,

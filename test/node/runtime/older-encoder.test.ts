@@ -112,6 +112,9 @@ describe('a database with vectors of the English encoder, which is no longer the
     const before = await mnemesh('recall', 'the cat', '--json');
     assert.deepEqual([before.mode, before.memories[0].title], ['keyword', 'Pet']);
     assert.match(before.note, /words only/);
+    const { out } = await run(home, ['doctor'], { env: BUILTIN });
+    assert.match(out, /the vectors are of builtin\/use-lite-en, which is no longer built in/);
+    assert.doesNotMatch(out, /no letters/);
     const plan = await mnemesh('reembed', '--dry-run', '--json');
     assert.deepEqual([plan.total_rows, plan.searched_model, plan.target_model], [22, ENGLISH.model, NEW]);
     const done = await mnemesh('reembed', '--json');
