@@ -24,19 +24,11 @@ if (files.length === 0) {
   process.exit(parts.length === 0 ? 0 : 1);
 }
 
-// Tests that load the machine or measure time run one file at a time, the others two.
-const HEAVY = [
-  'bench',
-  'crash',
-  'fuzz',
-  'hardening',
-  'mesh',
-  'sim',
-  'surface/governance',
-  'surface/local',
-  'surface/mcp',
-];
-const isAlone = (path) => long || HEAVY.some((folder) => path.startsWith(join('dist/test', folder, '/')));
+// A test that measures time or fills a disk says so in a line of its own, and runs when no other does; of the others two
+// run at a time.
+const ALONE = /^\/\/ Runs alone: /m;
+const texts = new Map(files.map((path) => [path, readFileSync(at(path), 'utf8')]));
+const isAlone = (path) => long || ALONE.test(texts.get(path));
 
 // Files that need nothing of the process are loaded together: loading the modules is most of their time. The number is that
 // of the processes.
@@ -44,7 +36,7 @@ const TOGETHER = { actors: 1, protocol: 1, 'surface/http': 6 };
 // A hook outside of `describe` would run for the tests of the other files too.
 const ROOT_HOOK = /^(?:before|after|beforeEach|afterEach)\(/m;
 const togetherOf = (path) =>
-  isAlone(path) || ROOT_HOOK.test(readFileSync(at(path), 'utf8'))
+  isAlone(path) || ROOT_HOOK.test(texts.get(path))
     ? undefined
     : Object.keys(TOGETHER).find((folder) => path.startsWith(join('dist/test', folder, '/')));
 

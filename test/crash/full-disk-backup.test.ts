@@ -1,3 +1,4 @@
+// Runs alone: it fills a disk.
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';

@@ -1,3 +1,4 @@
+// Runs alone: it measures memory.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';

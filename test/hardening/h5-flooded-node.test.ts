@@ -1,3 +1,4 @@
+// Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { PeerClient } from '../../actors/mesh/peer-client.js';

@@ -1,3 +1,4 @@
+// Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseJsonBody } from '../../node/http/json-body.js';

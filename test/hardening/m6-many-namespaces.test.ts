@@ -1,3 +1,4 @@
+// Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { RANGE_NAMESPACES_BYTES_MAX } from '../../protocol/limits.js';

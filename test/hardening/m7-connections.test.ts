@@ -1,3 +1,4 @@
+// Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { createConnection, type Socket } from 'node:net';

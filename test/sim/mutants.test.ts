@@ -1,29 +1,13 @@
-import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { inTurn } from '../support/turn.js';
 import { MUTANTS } from './mutants.js';
-import { runSeeds } from './run-seeds.js';
+import { catches } from './planted-bug.js';
+
+/** So many planted bugs for each commit, in turn; test:long has all of them. */
+const BUGS = 5;
 
 describe('planted bugs', () => {
-  for (const { name, bug, seeds } of MUTANTS) {
-    it(`catches ${name}: ${bug}`, async (context) => {
-      let ran = 0;
-      let caught: string | null = null;
-      await runSeeds(
-        1,
-        seeds,
-        2,
-        { mutant: name, faults: null, nodes: 4, twice: false, plain: false },
-        ({ outcome }) => {
-          ran += 1;
-          // What is left after a stop would be no sign of any of these.
-          const first = outcome.violations.find(({ check }) => check !== 'left after stop');
-          if (first === undefined) return 'go on';
-          caught = `${first.check}: ${first.message.slice(0, 120)}`;
-          return 'enough';
-        },
-      );
-      assert.notEqual(caught, null, `not caught within ${seeds} seeds`);
-      context.diagnostic(`caught at seed ${ran} by ${caught}`);
-    });
+  for (const mutant of inTurn(MUTANTS, BUGS)) {
+    it(`catches ${mutant.name}: ${mutant.bug}`, (context) => catches(mutant, context));
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runScopedPeer, type ScopeMutant } from './scoped-peer.js';
 
-const SEEDS = 12;
+const SEEDS = 6;
 /** A planted bug is caught within so many seeds. */
 const CAUGHT_WITHIN = 50;
 

@@ -1,3 +1,4 @@
+// Runs alone: its nodes must answer in time.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, it, type TestContext } from 'node:test';

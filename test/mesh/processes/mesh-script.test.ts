@@ -1,3 +1,4 @@
+// Runs alone: its nodes must answer in time.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { createConnection, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
