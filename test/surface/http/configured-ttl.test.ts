@@ -19,9 +19,9 @@ test('a configured time to live holds for what is restored or consolidated, not 
     String((await send('POST', '/memories', { title, content: 'x' })).json!['id']);
   try {
     const id = await store('passed');
-    const soon = new Date(Date.now() + 40).toISOString();
+    const soon = new Date(Date.now() + 800).toISOString();
     assert.equal((await send('PUT', `/memories/${id}`, { expires_at: soon })).status, 200);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await new Promise((resolve) => setTimeout(resolve, 850));
     assert.deepEqual((await send('POST', '/gc')).json, { expired_deleted: 1 });
     const restored = (await send('POST', `/archive/${id}/restore`)).json!;
     assert.equal(restored['expiry_renewed'], true);

@@ -153,8 +153,8 @@ test('forget is the admin’s, needs a filter, and ORs the words of its pattern'
 
 test('gc removes what has expired', async () => {
   const id = await store();
-  await send('PUT', `/memories/${id}`, { expires_at: new Date(Date.now() + 40).toISOString() });
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await send('PUT', `/memories/${id}`, { expires_at: new Date(Date.now() + 800).toISOString() });
+  await new Promise((resolve) => setTimeout(resolve, 850));
   is(await send('POST', '/gc'), 'ADMIN_REQUIRED');
   assert.deepEqual((await send('POST', '/gc', undefined, admin)).json, { expired_deleted: 1 });
   assert.deepEqual((await send('POST', '/gc', {}, admin)).json, { expired_deleted: 0 });

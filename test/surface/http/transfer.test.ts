@@ -143,9 +143,9 @@ describe('export', () => {
   it('leaves expired rows out, and links to them', async () => {
     const own = await filled(3);
     const first = (await exported(own)).memories.find((row) => row['title'] === 'row 0');
-    const soon = new Date(Date.now() + 40).toISOString();
+    const soon = new Date(Date.now() + 800).toISOString();
     await own.send('PUT', `/api/v1/memories/${first!['id']}`, { expires_at: soon }, bob);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await new Promise((resolve) => setTimeout(resolve, 850));
     const { memories, links } = await exported(own);
     assert.deepEqual([memories.length, links.length], [2, 0]);
     await own.close();
@@ -354,9 +354,9 @@ describe('import', () => {
     const before = await exported(own);
     const [first, second] = before.memories as { id: string }[];
     await own.send('DELETE', `/api/v1/memories/${first!.id}`, undefined, bob);
-    const soon = new Date(Date.now() + 40).toISOString();
+    const soon = new Date(Date.now() + 800).toISOString();
     await own.send('PUT', `/api/v1/memories/${second!.id}`, { expires_at: soon }, bob);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await new Promise((resolve) => setTimeout(resolve, 850));
     assert.equal((await exported(own)).count, 0);
     const answer = await imported(own, { ...before, trust_source: true });
     assert.deepEqual([answer.imported, answer.unchanged, answer.errors], [2, 0, []]);
