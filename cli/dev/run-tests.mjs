@@ -32,7 +32,16 @@ const isAlone = (path) => long || ALONE.test(texts.get(path));
 
 // Files that need nothing of the process are loaded together: loading the modules is most of their time. The number is that
 // of the processes.
-const TOGETHER = { actors: 1, protocol: 1, 'surface/http': 6 };
+const TOGETHER = {
+  actors: 1,
+  architecture: 1,
+  protocol: 1,
+  storage: 3,
+  'node/config': 1,
+  'node/identity': 1,
+  'node/pipeline': 1,
+  'surface/http': 6,
+};
 // A hook outside of `describe` would run for the tests of the other files too.
 const ROOT_HOOK = /^(?:before|after|beforeEach|afterEach)\(/m;
 const togetherOf = (path) =>
