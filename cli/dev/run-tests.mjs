@@ -35,7 +35,7 @@ const isAlone = (path) => long || ALONE.test(texts.get(path));
 const TOGETHER = {
   actors: 1,
   architecture: 1,
-  protocol: 1,
+  protocol: 3,
   storage: 3,
   'node/config': 1,
   'node/identity': 1,

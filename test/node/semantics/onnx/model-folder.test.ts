@@ -57,7 +57,7 @@ describe('an embedder of a folder', () => {
     assert.ok(!opened.ok);
     assert.ok(
       opened.error.message.includes(
-        `npm install --prefix ${join(home, 'onnx')} onnxruntime-node @huggingface/tokenizers`,
+        `npm install --prefix ${join(home, 'onnx')} onnxruntime-node@1 @huggingface/tokenizers@0`,
       ),
       opened.error.message,
     );
