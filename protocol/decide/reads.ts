@@ -11,6 +11,7 @@ import type { Encoders } from '../maintenance/encoder-ref.js';
 import type { AgentId, Instant, MemoryId, Origin, PeerId } from '../meanings.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { MemoryRow } from '../memory/memory.js';
+import type { RecallConsumption, RecalledMemory } from '../memory/recall-ledger.js';
 import type { EpochNotice } from '../mesh/epoch-notice.js';
 import type { Scope } from '../mesh/peer.js';
 import type { ParkReason, WireOperation } from '../mesh/wire.js';
@@ -117,6 +118,8 @@ export interface Reads {
   /** When the oldest recall in the ledger was observed. */
   'oldest-observation': Ask<Nothing, string | null>;
   /** The next rows whose texts wait to be indexed again, by their numbers, the newest first; null when none waits. */
+  /** What a recall answered that led to no memory yet, and that the agent made; null when there is none. */
+  'unused-recall': Ask<Pick<RecallConsumption, 'recallId' | 'agentId'>, readonly RecalledMemory[] | null>;
   'waiting-texts': Ask<
     { readonly rows: number; readonly characters: number },
     { readonly from: number; readonly to: number } | null

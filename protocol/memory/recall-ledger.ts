@@ -26,6 +26,9 @@ export interface RecallObservation {
   readonly scores: readonly number[];
 }
 
+/** A memory in the answer of a recall, with its score. */
+export type RecalledMemory = readonly [id: string, score: number];
+
 /** Records that a memory was written because of an earlier recall. */
 export interface RecallConsumption {
   readonly recallId: string;

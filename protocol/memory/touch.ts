@@ -1,19 +1,26 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { type MemoryLife, memoryById, read } from '../decide/reads.js';
+import { type MemoryLife, memoryById, type Reading, read } from '../decide/reads.js';
 import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS, LIFE_STEPS } from '../limits.js';
-import type { Instant } from '../meanings.js';
+import type { AgentId, Instant } from '../meanings.js';
+import { RECALL_MIN_SCORE } from '../ranking/likelihood.js';
 import { instantAfter } from '../time.js';
 import { isExpired } from './access.js';
 import type { LifePolicy } from './life-policy.js';
 import type { Memory } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
-import type { RecallConsumption, RecallObservation } from './recall-ledger.js';
+import type { RecallConsumption, RecalledMemory, RecallObservation } from './recall-ledger.js';
+
+interface Touch {
+  readonly id: string;
+  readonly count: number;
+  readonly lastAt: Instant;
+}
 
 /** Reads of memories, combined for each memory. */
 export interface TouchMemories {
   readonly kind: 'touch-memories';
-  readonly touches: readonly { readonly id: string; readonly count: number; readonly lastAt: Instant }[];
+  readonly touches: readonly Touch[];
   readonly policy: LifePolicy;
   /** The answers of the same recalls, for the ledger. */
   readonly observations?: readonly RecallObservation[];
@@ -38,7 +45,7 @@ export function* decideTouch(
   const mutations: Mutation[] = [];
   const promoted: string[] = [];
   let touched = 0;
-  for (const touch of command.touches) {
+  for (const touch of yield* usesOf(command)) {
     const life = yield* read('memory-life', { id: touch.id });
     if (life === null || isExpired(life, context.now)) continue;
     touched += 1;
@@ -67,6 +74,36 @@ export function* decideTouch(
     mutations.push({ mutation: 'consume-recall', consumption });
   }
   return decided({ touched, promoted }, mutations);
+}
+
+/**
+ * The touches, and those of the recalls that led to a memory: their rows above the cut were used. The first of them
+ * counted when it was shown.
+ */
+function* usesOf({ touches, observations = [], consumptions = [] }: TouchMemories): Reading<Touch[]> {
+  const uses = new Map(touches.map((touch) => [touch.id, touch]));
+  const named = new Map(consumptions.map((consumption) => [consumption.recallId, consumption]));
+  for (const { recallId, agentId, consumedAt } of named.values()) {
+    const stored = yield* read('unused-recall', { recallId, agentId });
+    const recalled = stored ?? recalledNow(observations, recallId, agentId);
+    for (const [id, score] of recalled.slice(1)) {
+      if (score < RECALL_MIN_SCORE) continue;
+      const use = uses.get(id);
+      uses.set(id, { id, count: (use?.count ?? 0) + 1, lastAt: laterOf(use?.lastAt ?? '', consumedAt) });
+    }
+  }
+  return [...uses.values()];
+}
+
+/** A recall that is recorded with the same command. */
+function recalledNow(
+  observations: readonly RecallObservation[],
+  recallId: string,
+  agentId: AgentId | null,
+): RecalledMemory[] {
+  const found = observations.find((one) => one.recallId === recallId);
+  if (found === undefined || (agentId !== null && found.agentId !== agentId)) return [];
+  return found.memoryIds.map((id, at) => [id, found.scores[at] ?? 0]);
 }
 
 /** The fields that a touch changes besides the count; null when it changes only the count. */

@@ -8,6 +8,7 @@ import { parsedObject } from '../../protocol/kinds/payload.js';
 import type { ArchivedRow } from '../../protocol/lifecycle/archived-memory.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
+import type { RecallConsumption, RecalledMemory } from '../../protocol/memory/recall-ledger.js';
 import type { Crypto } from '../../protocol/seams.js';
 import {
   ARCHIVED_SEEN,
@@ -56,6 +57,7 @@ export class DecisionReads {
   private readonly titleExpiry;
   private readonly expired;
   private readonly oldestObservation;
+  private readonly recalled;
   private readonly owner;
   private readonly envelope;
   private readonly texts;
@@ -103,6 +105,10 @@ export class DecisionReads {
     this.oldestObservation = db.prepare<[], { observed_at: string }>(
       'SELECT observed_at FROM recall_observations ORDER BY seq LIMIT 1',
     );
+    this.recalled = db.prepare<[Pick<RecallConsumption, 'recallId' | 'agentId'>], { memories: string }>(
+      `SELECT memories FROM recall_observations
+       WHERE recall_id = @recallId AND consumed_at IS NULL AND (@agentId IS NULL OR agent_id = @agentId)`,
+    );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
@@ -130,6 +136,10 @@ export class DecisionReads {
       'used-envelope': ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null,
       'agent-key': ({ agentId }) => agentKey(this.texts, agentId),
       'oldest-observation': () => this.oldestObservation.get()?.observed_at ?? null,
+      'unused-recall': ({ recallId, agentId }) => {
+        const found = this.recalled.get({ recallId, agentId });
+        return found === undefined ? null : (JSON.parse(found.memories) as RecalledMemory[]);
+      },
       'waiting-texts': ({ rows, characters }) => tables.memories.texts.page(rows, characters),
       'database-owner': () => ownerFromSql(this.owner.get()),
       encoders: () => this.encoders.read(),

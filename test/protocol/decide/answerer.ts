@@ -133,6 +133,7 @@ function answerOf(request: ReadRequest, held: Held): unknown {
         .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
         .slice(0, request.limit);
     case 'oldest-observation':
+    case 'unused-recall':
     case 'waiting-texts':
       return null;
     case 'database-owner':

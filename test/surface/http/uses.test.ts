@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { memoryLink } from '../../../node/operations/memory-link.js';
+import { memoryStore } from '../../../node/operations/memory-store.js';
+import type { Operation } from '../../../node/pipeline/operation.js';
+import { runOperation } from '../../../node/pipeline/pipeline.js';
+import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const ALICE = { 'x-agent-id': 'ai:alice' };
@@ -17,6 +22,14 @@ const send = async (method: string, path: string, body?: unknown) => {
   assert.ok(status < 300, text);
   return json!;
 };
+/** Only MCP has the field that names a recall. */
+async function overMcp(operation: Operation, input: object, agentId: string): Promise<void> {
+  const viewer = { all: false, agentId, asNamespace: null };
+  const caller = { agentId, claimed: 'explicit', viewer, admin: false, local: true } as const;
+  const call = { surface: 'mcp', caller, input, unknownFields: 'refuse' } as never;
+  const answer = await runOperation(operation, call, node.services);
+  assert.ok(answer.ok, JSON.stringify(answer));
+}
 const lives = async () => {
   await node.services.touches.flush();
   const { memories } = await send('GET', '/memories?limit=1000');
@@ -73,6 +86,46 @@ describe('only use counts as use', () => {
       counts.push(row!.access_count);
     }
     assert.deepEqual(counts.slice(0, 6), [5, 0, 0, 0, 0, 0]);
+  });
+
+  it('a recall that a later store names counts once for all its rows that passed', async () => {
+    const namespace = 'named';
+    for (let n = 0; n < 4; n += 1) {
+      const content = n < 3 ? 'the tower crane lifts the mast' : 'a mast stands there';
+      await send('POST', '/memories', { title: `crane ${n}`, content, namespace });
+    }
+    const { memories, recall_id } = await send(
+      'GET',
+      '/recall?q=tower+crane+mast&namespace=named&min_score=0',
+    );
+    const rows = memories as { id: string; score: number }[];
+    const passed = rows.filter(({ score }) => score >= RECALL_MIN_SCORE).length;
+    assert.ok(passed >= 3 && passed <= rows.length);
+    const counts = async () => {
+      await node.services.touches.flush();
+      const { memories: listed } = await send('GET', '/memories?limit=1000&namespace=named');
+      const all = listed as { id: string; access_count: number }[];
+      return rows.map(({ id }) => all.find((one) => one.id === id)!.access_count);
+    };
+    const once = (used: number) => rows.map((_, at) => (at < used ? 1 : 0));
+    assert.deepEqual(await counts(), once(1));
+    await overMcp(memoryStore, { title: 'by another', content: 'x', recall_id }, 'ai:bob');
+    assert.deepEqual(await counts(), once(1), 'it is the recall of somebody else');
+    for (const title of ['first', 'second']) {
+      await overMcp(memoryStore, { title, content: 'x', recall_id }, 'ai:alice');
+      assert.deepEqual(await counts(), once(passed));
+    }
+  });
+
+  it('a link that names a recall before that is recorded counts too', async () => {
+    const { memories, recall_id } = await send('GET', '/recall?q=tower+crane+mast&namespace=named');
+    const [first, second] = memories as { id: string; access_count: number }[];
+    const link = { source_id: first!.id, target_id: second!.id, relation: 'related_to', recall_id };
+    await overMcp(memoryLink, link, 'ai:alice');
+    await node.services.touches.flush();
+    const { memories: listed } = await send('GET', '/memories?limit=1000&namespace=named');
+    const after = (listed as { id: string; access_count: number }[]).find(({ id }) => id === second!.id);
+    assert.equal(after!.access_count, second!.access_count + 1);
   });
 
   it('reading by id counts, and moves the expiry to 90 days from now; listing and searching do not', async () => {
