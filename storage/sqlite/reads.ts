@@ -8,7 +8,7 @@ import { parsedObject } from '../../protocol/kinds/payload.js';
 import type { ArchivedRow } from '../../protocol/lifecycle/archived-memory.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
-import type { RecallConsumption, RecalledMemory } from '../../protocol/memory/recall-ledger.js';
+import type { RecalledMemory } from '../../protocol/memory/recall-ledger.js';
 import type { Crypto } from '../../protocol/seams.js';
 import {
   ARCHIVED_SEEN,
@@ -48,6 +48,8 @@ type Answers = {
     context: DecisionContext,
   ) => Reads[K]['answer'];
 };
+
+type UnusedRecall = Reads['unused-recall']['request'];
 
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
@@ -105,7 +107,7 @@ export class DecisionReads {
     this.oldestObservation = db.prepare<[], { observed_at: string }>(
       'SELECT observed_at FROM recall_observations ORDER BY seq LIMIT 1',
     );
-    this.recalled = db.prepare<[Pick<RecallConsumption, 'recallId' | 'agentId'>], { memories: string }>(
+    this.recalled = db.prepare<[UnusedRecall], { memories: string }>(
       `SELECT memories FROM recall_observations
        WHERE recall_id = @recallId AND consumed_at IS NULL AND (@agentId IS NULL OR agent_id = @agentId)`,
     );
@@ -136,10 +138,7 @@ export class DecisionReads {
       'used-envelope': ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null,
       'agent-key': ({ agentId }) => agentKey(this.texts, agentId),
       'oldest-observation': () => this.oldestObservation.get()?.observed_at ?? null,
-      'unused-recall': ({ recallId, agentId }) => {
-        const found = this.recalled.get({ recallId, agentId });
-        return found === undefined ? null : (JSON.parse(found.memories) as RecalledMemory[]);
-      },
+      'unused-recall': (request) => this.unusedRecall(request),
       'waiting-texts': ({ rows, characters }) => tables.memories.texts.page(rows, characters),
       'database-owner': () => ownerFromSql(this.owner.get()),
       encoders: () => this.encoders.read(),
@@ -163,8 +162,7 @@ export class DecisionReads {
       'text-digest': ({ text }) => this.crypto.sha256Hex(text),
       'has-policies': () => this.governance.hasPolicies(),
       'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
-      'holds-others': ({ namespace, agentId }, { now }) =>
-        this.governance.holdsOthers(namespace, agentId, now),
+      'holds-others': (asked, { now }) => this.governance.holdsOthers(asked.namespace, asked.agentId, now),
       'refusals-noted': ({ agentId, since }) => this.governance.refusalsNoted(agentId, since),
       'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
       rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
@@ -202,6 +200,11 @@ export class DecisionReads {
       'logged-hash': ({ origin, seq }) => subjects.loggedHash(origin, seq),
       'is-logged': ({ origin, seq }) => subjects.isLogged(origin, seq),
     };
+  }
+
+  private unusedRecall({ recallId, agentId }: UnusedRecall): RecalledMemory[] | null {
+    const found = this.recalled.get({ recallId, agentId });
+    return found === undefined ? null : (JSON.parse(found.memories) as RecalledMemory[]);
   }
 
   private tombstone(subject: Subject) {
