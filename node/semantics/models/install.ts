@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import {
-  cpSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -37,11 +38,19 @@ export interface InstalledFiles {
   readonly folder: string;
   readonly dim: number;
   readonly bytes: number;
-  /** True when the checksum of the ONNX file was known beforehand. */
+  /** True when the checksums of the weights were known beforehand. */
   readonly verified: boolean;
 }
 
 type Files = InstallRecord['files'];
+
+/** Names that `encoder use` takes for something else. */
+const CHOSEN_OTHERWISE = new Set(['builtin', 'none']);
+/** A lock without the id of its process is one that is just being made, or of a process that was killed then. */
+const LOCK_BEGINS_MS = 10_000;
+
+/** The file that holds the weights of the ONNX file, where they do not fit into it. */
+const dataOf = (files: Files): string => `${files.find(({ name }) => name.endsWith('.onnx'))?.name}_data`;
 
 interface Source {
   readonly name: string;
@@ -58,20 +67,21 @@ interface Source {
 export async function installModel(wanted: InstallModel): Promise<Result<InstalledFiles>> {
   const source = sourceOf(wanted);
   if (!source.ok) return failed(source.error);
-  const { name } = source.value;
-  if (!isModelName(name))
-    return fail(
-      'VALIDATION_FAILED',
-      `"${name}" cannot be the name of a folder; give another one with --name`,
-    );
+  const { name, from } = source.value;
+  if (!isModelName(name) || CHOSEN_OTHERWISE.has(name.toLowerCase()))
+    return fail('VALIDATION_FAILED', `"${name}" cannot be the name of a model; give another one with --name`);
   const root = encodersFolder(wanted.home);
   const folder = join(root, name);
   if (existsSync(folder))
     return fail('CONFLICT', `${folder} is there already; delete it, or give another name with --name`);
-  const draft = join(root, `.partial-${name}`);
+  // What another source left is no part of this model.
+  const draft = join(
+    root,
+    `.partial-${name}-${createHash('sha256').update(from).digest('hex').slice(0, 12)}`,
+  );
   mkdirSync(draft, { recursive: true, mode: 0o700 });
-  const lock = `${draft}.lock`;
-  if (!takeLock(lock))
+  const lock = join(root, `.partial-${name}.lock`);
+  if (!takeLock(lock, wanted.now))
     return fail('UNAVAILABLE', `another process installs ${name}; wait until it has ended`);
   try {
     return await completed(wanted, source.value, draft, folder);
@@ -102,12 +112,13 @@ async function completed(
   writeFileSync(join(draft, RECORD_FILE), `${JSON.stringify(record, null, 2)}\n`);
   renameSync(draft, folder);
   const bytes = files.value.reduce((sum, file) => sum + statSync(join(folder, file.name)).size, 0);
-  const verified = files.value.some((file) => file.name.endsWith('.onnx') && file.verified);
+  const weights = files.value.filter((file) => /\.onnx(?:_data)?$/.test(file.name));
+  const verified = weights.every((file) => file.verified);
   return ok({ name, folder, dim: model.value.dim, bytes, verified });
 }
 
 /** One process at a time installs a model; the lock of one that has ended counts for nothing. */
-function takeLock(path: string): boolean {
+function takeLock(path: string, now: string): boolean {
   for (let at = 0; at < 2; at += 1) {
     try {
       writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 });
@@ -115,7 +126,8 @@ function takeLock(path: string): boolean {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       const pid = Number(readFileSync(path, 'utf8'));
-      if (!Number.isSafeInteger(pid) || pid <= 0 || isAlive(pid)) return false;
+      const isHeld = pid > 0 ? isAlive(pid) : Date.parse(now) - statSync(path).mtimeMs < LOCK_BEGINS_MS;
+      if (isHeld) return false;
       rmSync(path, { force: true });
     }
   }
@@ -173,6 +185,9 @@ async function fetched(base: string, folder: string, wanted: InstallModel): Prom
     if (got.ok) files.push(got.value);
     else if (needed || got.error.code !== 'NOT_FOUND') return failed(got.error);
   }
+  const data = await firstOf([dataOf(files)], base, folder, wanted);
+  if (data.ok) files.push(data.value);
+  else if (data.error.code !== 'NOT_FOUND') return failed(data.error);
   return ok(files);
 }
 
@@ -186,11 +201,17 @@ async function firstOf(
   for (const name of names) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
-    // A former call has it already.
-    if (existsSync(path)) return ok({ name, sha256: await fileSha256(path), verified: false });
+    const expected = name.endsWith('.onnx') ? (sha256?.toLowerCase() ?? null) : null;
+    if (existsSync(path)) {
+      // A former call has it already.
+      const found = await fileSha256(path);
+      if (expected === null || expected === found)
+        return ok({ name, sha256: found, verified: expected !== null });
+      rmSync(path);
+    }
     answer = await download({
       ...{ url: new URL(name, base).href, path },
-      sha256: name.endsWith('.onnx') ? sha256 : null,
+      sha256: expected,
       env,
       progress: (bytes, of) => progress(name, bytes, of),
     });
@@ -206,15 +227,16 @@ async function copied(
   { sha256, progress }: InstallModel,
 ): Promise<Result<Files>> {
   const files: { name: string; sha256: string; verified: boolean }[] = [];
-  for (const { names, needed } of MODEL_FILES) {
-    const name = names.find((each) => existsSync(join(source, each)));
+  const isFile = (name: string) => statSync(join(source, name), { throwIfNoEntry: false })?.isFile() === true;
+  for (const { names, needed } of [...MODEL_FILES, { names: null, needed: false }]) {
+    const name = (names ?? [dataOf(files)]).find(isFile);
     if (name === undefined) {
-      if (needed) return fail('VALIDATION_FAILED', `${source} has no ${names[0]}`);
+      if (needed) return fail('VALIDATION_FAILED', `${source} has no ${names?.[0]}`);
       continue;
     }
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
-    cpSync(join(source, name), path);
+    copyFileSync(join(source, name), path);
     const found = await fileSha256(path);
     const isChecked = name.endsWith('.onnx') && sha256 !== null;
     if (isChecked && found !== sha256.toLowerCase()) {

@@ -17,7 +17,6 @@ export const MODEL_FILES: readonly { readonly names: readonly string[]; readonly
     ],
     needed: true,
   },
-  { names: ['model.onnx_data', 'onnx/model.onnx_data'], needed: false },
 ];
 
 /** What is known of an installed model's origin; it lies beside its files. */

@@ -7,7 +7,7 @@ import { listedTools } from '../../../node/bindings/profile.js';
 import { toolRow } from '../../../node/bindings/tool-list.js';
 import type { DoctorReport, Section } from '../../../node/doctor/report.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
-import { HOOK_EVENT_NAMES } from '../../../protocol/hooks/events.js';
+import { HOOK_EVENT_NAMES, UNFIRED_EVENTS } from '../../../protocol/hooks/events.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { commandsIn, run } from './cli-process.js';
 
@@ -105,13 +105,17 @@ describe('doctor --hooks', () => {
     return { hooks, codes: hooks.findings.map(({ code }) => code) };
   };
 
-  it('accepts the 27 events of the reference', async () => {
+  it('accepts the 27 events of the reference, and says which ones nothing fires', async () => {
     assert.equal(HOOK_EVENT_NAMES.length, 27);
     const { hooks, codes } = await examine(
       freshHome(),
       HOOK_EVENT_NAMES.map((event) => hook({ event })).join(''),
     );
-    assert.deepEqual([hooks.severity, codes], ['INFO', []]);
+    assert.equal(hooks.severity, 'WARN');
+    assert.deepEqual(
+      codes,
+      Object.keys(UNFIRED_EVENTS).map(() => 'HOOK_NEVER_FIRES'),
+    );
     assert.equal(new Map(hooks.facts).get('switched on'), '27');
   });
 

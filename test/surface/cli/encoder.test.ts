@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
@@ -19,9 +27,14 @@ const TOKENIZER = Buffer.from('{}');
 /** Tests set another embedder; an empty value counts as none. */
 const BUILTIN = { SVC_EMBED_BACKEND: '' };
 
-/** The files of a model behind HTTP; `cut` ends the answer for the weights early so many times. */
+/**
+ * The files of a model behind HTTP; `cut` ends the answer for the weights early so many times, and below 0 the file after
+ * them fails.
+ */
 class Hub {
   readonly ranges: string[] = [];
+  /** Files beside those of every model, or other ones in their place. */
+  more: Record<string, Buffer> = {};
   cut = 0;
   etag = `"${SHA256}"`;
   private constructor(private readonly server: Server) {}
@@ -49,9 +62,11 @@ class Hub {
       'config.json': CONFIG,
       'tokenizer.json': TOKENIZER,
       'onnx/model_quantized.onnx': WEIGHTS,
+      ...this.more,
     };
     const name = url.replace(/^.*\/resolve\/main\//, '');
     const file = files[name];
+    if (this.cut < 0 && name.endsWith('_data')) return void response.writeHead(503).end();
     if (file === undefined) return void response.writeHead(404).end();
     if (name.startsWith('onnx') && !url.startsWith('/stored/'))
       return void response.writeHead(302, { location: `/stored${url}`, 'x-linked-etag': this.etag }).end();
@@ -127,6 +142,92 @@ describe('encoder', () => {
     assert.equal(wrong.json['code'], 'CONFLICT');
     const right = await mnemesh(...own, '--sha256', SHA256);
     assert.deepEqual([right.code, right.json['checksum_verified']], [0, true], right.err);
+  });
+
+  it('install takes over no file of another source, and none with another checksum', async () => {
+    const [evil, good] = [await Hub.start(), await Hub.start()];
+    for (const each of [evil, good]) each.etag = '"plain"';
+    // The download ends after the weights, at a file that the server does not give.
+    const forged = { 'onnx/model_quantized.onnx': Buffer.alloc(300_000, 'forged') };
+    evil.more = { ...forged, '1_Pooling/config.json': Buffer.from('{"pooling_mode_cls_token":true}') };
+    evil.cut = -1;
+    const left = await mnemesh('encoder', 'install', `${evil.url}/resolve/main/`, '--name', 'taken');
+    assert.equal(left.json['code'], 'UNAVAILABLE', left.err);
+    const words = ['encoder', 'install', `${good.url}/resolve/main/`, '--name', 'taken'];
+    const done = await mnemesh(...words);
+    assert.equal(done.code, 0, done.err);
+    assert.deepEqual(readFileSync(join(done.json['folder']!, 'onnx/model_quantized.onnx')), WEIGHTS);
+    assert.equal(existsSync(join(done.json['folder']!, '1_Pooling/config.json')), false);
+    // The same source gave other weights before.
+    good.more = forged;
+    good.cut = -1;
+    const own = ['encoder', 'install', `${good.url}/resolve/main/`, '--name', 'changed'];
+    assert.equal((await mnemesh(...own)).json['code'], 'UNAVAILABLE');
+    good.more = {};
+    good.cut = 0;
+    const right = await mnemesh(...own, '--sha256', SHA256);
+    assert.deepEqual([right.code, right.json['checksum_verified']], [0, true], right.err);
+    assert.deepEqual(readFileSync(join(right.json['folder']!, 'onnx/model_quantized.onnx')), WEIGHTS);
+    for (const each of [evil, good]) each.close();
+  });
+
+  it('install takes the weights that lie beside the ONNX file, and none of another form of the model', async () => {
+    hub.more = { 'onnx/model.onnx_data': Buffer.from('of model.onnx') };
+    const whole = await mnemesh('encoder', 'install', 'bge-m3', '--hub', hub.url);
+    assert.equal(whole.code, 0, whole.err);
+    assert.equal(existsSync(join(whole.json['folder']!, 'onnx/model.onnx_data')), false);
+    hub.more = { 'onnx/model_quantized.onnx_data': Buffer.from('its own') };
+    const split = await mnemesh(
+      'encoder',
+      'install',
+      `${hub.url}/resolve/main/`,
+      '--name',
+      'split',
+      '--sha256',
+      SHA256,
+    );
+    assert.equal(split.code, 0, split.err);
+    assert.ok(existsSync(join(split.json['folder']!, 'onnx/model_quantized.onnx_data')));
+    // Nobody said which bytes these must be.
+    assert.equal(split.json['checksum_verified'], false);
+    hub.more = {};
+  });
+
+  it('install copies what links of a folder lead to', async () => {
+    const [blobs, folder] = [temporaryFolder('blobs'), temporaryFolder('snapshot')];
+    for (const [name, bytes] of Object.entries({
+      'config.json': CONFIG,
+      'tokenizer.json': TOKENIZER,
+      'model.onnx': WEIGHTS,
+    })) {
+      writeFileSync(join(blobs, name), bytes);
+      symlinkSync(join(blobs, name), join(folder, name));
+    }
+    const { json, err } = await mnemesh('encoder', 'install', folder, '--name', 'linked');
+    assert.equal(lstatSync(join(String(json['folder']), 'model.onnx')).isFile(), true, err);
+  });
+
+  it('install refuses a name that chooses another encoder, and a folder in the place of a file', async () => {
+    const folder = temporaryFolder('odd');
+    for (const name of ['config.json', 'tokenizer.json']) writeFileSync(join(folder, name), CONFIG);
+    mkdirSync(join(folder, 'model.onnx'));
+    for (const name of ['none', 'builtin', '..', 'a/b'])
+      assert.equal(
+        (await mnemesh('encoder', 'install', folder, '--name', name)).json['code'],
+        'VALIDATION_FAILED',
+      );
+    const odd = await mnemesh('encoder', 'install', folder, '--name', 'odd');
+    assert.equal(odd.json['code'], 'VALIDATION_FAILED');
+  });
+
+  it('install goes on where another process was killed as it began', async () => {
+    const lock = join(home, 'encoders/.partial-once.lock');
+    const words = ['encoder', 'install', `${hub.url}/resolve/main/`, '--name', 'once'];
+    writeFileSync(lock, '');
+    assert.equal((await mnemesh(...words)).json['code'], 'UNAVAILABLE');
+    utimesSync(lock, new Date(0), new Date(0));
+    const done = await mnemesh(...words);
+    assert.equal(done.code, 0, done.err);
   });
 
   it('install takes a folder, and says what is none', async () => {
