@@ -76,7 +76,12 @@ interface ConfigText {
 /** The file to add to; empty without one. CONFIG_INVALID where it is not TOML. */
 function textOf(path: string | undefined): Result<ConfigText> {
   if (path === undefined) return ok({ text: '', values: {} });
-  const text = readFileSync(path, 'utf8');
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return fail('INVALID_ARGUMENT', `cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
   const parsed = parseToml(text, path);
   return 'code' in parsed ? fail('CONFIG_INVALID', parsed.message) : ok({ text, values: parsed.values });
 }

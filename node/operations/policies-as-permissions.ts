@@ -79,7 +79,10 @@ export function permissionsToml({ rules, left }: PolicyTranslation): string {
       '',
     ].join('\n'),
   );
-  const comments = left.map((text) => `# has no permission rule, stays a policy: ${text}\n`);
+  // A policy of a peer may hold any text, and a line break would end the comment.
+  const comments = left.map(
+    (text) => `# has no permission rule, stays a policy: ${JSON.stringify(text).slice(1, -1)}\n`,
+  );
   if (blocks.length + comments.length === 0) return '# no namespace has a policy\n';
   return [...blocks, ...comments].join('\n');
 }

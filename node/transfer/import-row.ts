@@ -82,7 +82,7 @@ export const importedLink = {
     retired_at: fields.instant.optional(),
     believed_until: fields.instant.optional(),
     believed_from: fields.instant.optional(),
-    earlier: z.array(earlierPeriod).max(limits.LINK_EARLIER_PERIODS_MAX).optional(),
+    earlier: z.array(earlierPeriod).max(limits.REPLICATED_EARLIER_PERIODS_MAX).optional(),
     rest: fields.unknownMembers.optional(),
   }),
 };

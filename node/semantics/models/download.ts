@@ -146,7 +146,10 @@ async function follow(
     if (statusCode < 300 || statusCode > 399 || typeof location !== 'string')
       return ok({ response, tag, checksum });
     await response.body.dump();
-    url = new URL(location, url);
+    const next = new URL(location, url);
+    if (url.protocol === 'https:' && next.protocol !== 'https:')
+      return fail('UNAVAILABLE', `${url.origin} leads to ${next.origin}, which is not reached over https`);
+    url = next;
   }
   return fail('UNAVAILABLE', `${address} leads on and on`);
 }

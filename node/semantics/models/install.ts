@@ -72,19 +72,23 @@ export async function installModel(wanted: InstallModel): Promise<Result<Install
     return fail('VALIDATION_FAILED', `"${name}" cannot be the name of a model; give another one with --name`);
   const root = encodersFolder(wanted.home);
   const folder = join(root, name);
-  if (existsSync(folder))
-    return fail('CONFLICT', `${folder} is there already; delete it, or give another name with --name`);
+
   // What another source left is no part of this model.
   const draft = join(
     root,
     `.partial-${name}-${createHash('sha256').update(from).digest('hex').slice(0, 12)}`,
   );
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  mkdirSync(root, { recursive: true, mode: 0o700 });
   const lock = join(root, `.partial-${name}.lock`);
   if (!takeLock(lock, wanted.now))
     return fail('UNAVAILABLE', `another process installs ${name}; wait until it has ended`);
   try {
+    if (existsSync(folder))
+      return fail('CONFLICT', `${folder} is there already; delete it, or give another name with --name`);
+    mkdirSync(draft, { recursive: true, mode: 0o700 });
     return await completed(wanted, source.value, draft, folder);
+  } catch (error) {
+    return fail('UNAVAILABLE', `${name} could not be installed: ${(error as Error).message}`);
   } finally {
     rmSync(lock, { force: true });
   }

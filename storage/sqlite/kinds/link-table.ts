@@ -1,5 +1,6 @@
 import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/graph/link.js';
 import { linkKind } from '../../../protocol/kinds/link-kind.js';
+import { isObject } from '../../../protocol/kinds/payload.js';
 import type { Connection } from '../connection.js';
 import { type Digests, isDigest } from '../digests.js';
 import { restFromSql, restToSql } from '../rows.js';
@@ -40,11 +41,15 @@ function laterFromSql(text: string): Pick<Link, LaterMember | 'rest'> {
     retired_at = null,
     believed_until = null,
     believed_from = null,
-    earlier = [],
+    earlier,
     ...rest
   } = restFromSql(text) as Partial<Link>;
-  return { public_key, retired_at, believed_until, believed_from, earlier, rest };
+  // A damaged row may hold anything; its digest tells.
+  const past = Array.isArray(earlier) ? (earlier as readonly unknown[]).filter(isPeriod) : [];
+  return { public_key, retired_at, believed_until, believed_from, earlier: past, rest };
 }
+
+const isPeriod = (value: unknown): value is Link['earlier'][number] => isObject(value);
 
 function laterToSql({ rest, earlier, ...link }: Link): string {
   const { public_key, retired_at, believed_until, believed_from } = link;
