@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
-import { SUBSCRIPTIONS_PER_AGENT_MAX, WEBHOOK_BODY_BYTES_MAX } from '../../../protocol/limits.js';
+import {
+  SUBSCRIPTIONS_MAX,
+  SUBSCRIPTIONS_PER_AGENT_MAX,
+  WEBHOOK_BODY_BYTES_MAX,
+} from '../../../protocol/limits.js';
 import { utf8Bytes } from '../../../protocol/utf8.js';
 import { bounded } from '../../../protocol/webhooks/emit.js';
 import { eventList } from '../../../protocol/webhooks/event-types.js';
@@ -149,6 +153,20 @@ describe('a subscription', () => {
     });
     assert.equal(refused(decideOver(command('ai:owner'), [], { subscriptions })).code, 'QUOTA_EXCEEDED');
     assert.ok(decideOver(command('ai:other'), [], { subscriptions }).result.ok);
+  });
+
+  it('is refused beyond the number that all agents may have together, whoever asks', () => {
+    const subscriptions = Array.from({ length: SUBSCRIPTIONS_MAX }, (_, n) =>
+      aSubscription({ id: `s${n}`, created_by: `ai:invented-${n}` as never }),
+    );
+    const { id: _id, ...rest } = aSubscription();
+    const command = {
+      ...({ kind: 'subscribe', viewer: tenant('ai:newcomer') } as const),
+      subscription: { ...rest, id: 'further', created_by: 'ai:newcomer' as never },
+    };
+    const { code, details } = refused(decideOver(command, [], { subscriptions }));
+    assert.deepEqual([code, details?.['max']], ['QUOTA_EXCEEDED', SUBSCRIPTIONS_MAX]);
+    assert.ok(decideOver(command, [], { subscriptions: subscriptions.slice(1) }).result.ok);
   });
 });
 

@@ -59,6 +59,26 @@ test('what is neither array nor object is malformed, and what JSON cannot keep i
   }
 });
 
+test('a list or an object that comes as a JSON text is that, in a body and in a query', async () => {
+  const body = {
+    title: 'ferry',
+    content: '["at noon"]',
+    namespace: 'texts',
+    tags: '["harbour","timetable"]',
+  };
+  const stored = await node.send('POST', '/api/v1/memories', { ...body, metadata: '{"line":7}' }, HEADERS);
+  assert.equal(stored.status, 201, stored.text);
+  const shown = await node.send('GET', `/api/v1/memories/${stored.json!['id']}`, undefined, HEADERS);
+  const memory = shown.json!['memory'] as Record<string, unknown>;
+  assert.deepEqual([memory['tags'], memory['content']], [['harbour', 'timetable'], '["at noon"]']);
+  assert.equal((memory['metadata'] as Record<string, unknown>)['line'], 7);
+  for (const tags of ['["harbour"]', 'harbour']) {
+    const query = new URLSearchParams({ namespace: 'texts', tags });
+    const listed = await node.send('GET', `/api/v1/memories?${query}`, undefined, HEADERS);
+    assert.equal(listed.json!['count'], 1, listed.text);
+  }
+});
+
 test('elsewhere arrays are refused', async () => {
   const answer = await node.send('POST', '/api/v1/memories', [{ title: 't', content: 'c' }], HEADERS);
   assert.equal(`${answer.status} ${answer.json?.['code']}`, '400 MALFORMED_BODY');
