@@ -133,7 +133,7 @@ export interface AuditReport {
   readonly other_keys: readonly string[];
   /** One sentence that says what is wrong; null for a sound chain. */
   readonly problem: string | null;
-  /** True when nothing but the key is missing: nobody whom this home trusts has signed a head. */
+  /** True when the only fault is that no key which this home trusts has signed a head. */
   readonly key_wanted: boolean;
 }
 
@@ -251,8 +251,8 @@ export class AuditVerifier {
 
   /**
    * Compares the chain's end with the heads. A head may lag behind the chain; a chain that ends before a head was cut.
-   * Each head must fit, but only one by a trusted key says that the chain is whole: whoever can write the file can put
-   * a head of a key of their own there.
+   * Each head must fit. Only a head by a trusted key shows that the chain is whole, because whoever can write the file
+   * can add a head by a key of their own.
    */
   private headVerdict(): Verdict {
     const { heads } = this;

@@ -1,4 +1,5 @@
 import { listEncoders } from '../../node/semantics/models/list.js';
+import { runtimeCommand } from '../../node/semantics/onnx/runtime.js';
 import { ok } from '../../protocol/result.js';
 import { defineCommand } from '../define-command.js';
 import { settingsFor } from '../global-flags.js';
@@ -16,14 +17,20 @@ export const listCommand = defineCommand({
   summary: 'List the encoders: the one in use, those that are installed, and models that can be installed.',
   examples: ['encoder list', 'encoder list --json'],
   run: async (parsed, terminal) => {
-    const answer = listEncoders(settingsFor(parsed));
+    const settings = settingsFor(parsed);
+    const answer = listEncoders(settings);
     if (parsed.flags.has('json')) {
       await terminal.print(`${JSON.stringify(answer)}\n`);
       return ok(0);
     }
     const rows = answer.encoders.map((encoder) => ({ ...encoder }));
     const lines = tableLines(rows, terminal.columns, COLUMNS);
-    await terminal.print(lines === null ? objectView({ encoders: rows }) : `${lines.join('\n')}\n`);
+    const shown = lines === null ? objectView({ encoders: rows }) : `${lines.join('\n')}\n`;
+    const isMissing = answer.runtime === 'missing' && rows.some(({ folder }) => folder !== null);
+    const hint = isMissing
+      ? `The runtime of installed models is missing: run ${runtimeCommand(settings.home)}\n`
+      : '';
+    await terminal.print(`${shown}${hint}`);
     return ok(0);
   },
 });

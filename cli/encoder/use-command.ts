@@ -40,7 +40,7 @@ export const useCommand = defineCommand({
       ...(written.value.comments_kept ? [] : ['Comments of the file could not be kept; the backup has them']),
       ...(written.value.changed
         ? [
-            'Restart the node: it then embeds every memory again in the background ("mnemesh reembed" shows how far it is)',
+            'Restart the node: it uses this encoder from then on, and makes missing vectors in the background ("mnemesh reembed" shows how far it is)',
           ]
         : []),
     ];
@@ -55,7 +55,10 @@ export const useCommand = defineCommand({
 
 function choiceOf(home: string, name: string): Result<Choice> {
   if (name === 'builtin' || name === 'none') return ok({ backend: name, model_folder: null, dim: null });
-  const model = installedModels(home).find((each) => each.name.toLowerCase() === name.toLowerCase());
+  const models = installedModels(home);
+  const model =
+    models.find((each) => each.name === name) ??
+    models.find((each) => each.name.toLowerCase() === name.toLowerCase());
   if (model === undefined)
     return fail(
       'NOT_FOUND',

@@ -4,8 +4,8 @@ import { append, copyOf, headerOf, sameValues } from './migrate-text.js';
 
 /**
  * A configuration text in which keys of one section have other values; null removes a key. Everything else stays as it
- * is. The lines are edited in place; if that does not give exactly the wanted values, the text is written anew without
- * its comments.
+ * is; an empty text gets its schema version. The lines are edited in place. Where that does not give exactly the wanted
+ * values, the text is written without its comments.
  */
 export function editSection(
   text: string,
@@ -13,7 +13,9 @@ export function editSection(
   section: string,
   changes: Readonly<Record<string, string | null>>,
 ): { readonly text: string; readonly commentsKept: boolean } {
-  const wanted: Record<string, unknown> = { schema_version: CONFIG_SCHEMA_VERSION, ...copyOf(values) };
+  const isEmpty = Object.keys(values).length === 0;
+  const version = isEmpty ? { schema_version: CONFIG_SCHEMA_VERSION } : {};
+  const wanted: Record<string, unknown> = { ...version, ...copyOf(values) };
   const held = wanted[section];
   const table: Record<string, unknown> = isTable(held) ? { ...held } : {};
   for (const [key, value] of Object.entries(changes)) {
@@ -21,7 +23,7 @@ export function editSection(
     else table[key] = value;
   }
   wanted[section] = table;
-  const edited = editLines(text, section, changes, values['schema_version'] === undefined);
+  const edited = editLines(text, section, changes, isEmpty);
   const commentsKept = sameValues(edited, wanted);
   return {
     text: commentsKept ? edited : stringify(wanted),

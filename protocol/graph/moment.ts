@@ -11,8 +11,8 @@ export interface GraphMoment {
 }
 
 /**
- * The times of a link, or of one of its earlier periods, that decide whether it counts. The others matter only for a
- * `believedAt`; an earlier period has no `retired_at`, and says until when it was believed.
+ * The times of a link, or of one of its earlier periods, that decide whether it counts. The optional ones matter for a
+ * `believedAt`. Only an earlier period has `believed_to`, and only a link has `retired_at`.
  */
 export type LinkTimes = Pick<Link, 'created_at' | 'valid_from' | 'valid_until'> &
   Partial<Pick<Link, 'retired_at' | 'believed_until' | 'believed_from'>> & {

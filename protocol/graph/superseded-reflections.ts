@@ -24,7 +24,7 @@ interface Ends {
 /**
  * Whom a new link tells: the owners of memories that reflect on the reflection which it supersedes. Not those of memories
  * that the caller does not see, because the message would show that they are there, and not owners who do not see both
- * reflections. Nobody for any other link.
+ * reflections. Any other link tells nobody.
  */
 export function* dependentsOf(
   { relation, source_id, target_id }: LinkKey,

@@ -2,7 +2,10 @@ import type { Link } from './link.js';
 import { counts, endOf, type GraphMoment, type LinkTimes, startOf } from './moment.js';
 import type { Stopped, TraversalBudget } from './traversal-budget.js';
 
-/** A link, or an earlier period of one, as a walk reads it, with the memory at its end; its members are null for one that the caller may not see. */
+/**
+ * A link, or an earlier period of one, as a walk reads it, with the memory at its end, whose members are null where the
+ * caller may not see it.
+ */
 export interface WalkLink
   extends Pick<
       Link,

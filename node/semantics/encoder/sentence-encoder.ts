@@ -16,7 +16,7 @@ const FEATURES = ENCODER_DIM + WIDTH;
 const PAGE_BYTES = 65_536;
 const SUM_MAX = 2 ** 31 - 1;
 const STEP_MAX = 127;
-/** A window reaches over this many rows beside the text. */
+/** A window reaches this many rows beyond the text. */
 const PADDING_ROWS = 4;
 
 interface Kernel {

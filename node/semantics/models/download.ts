@@ -14,9 +14,9 @@ export interface Download {
   readonly path: string;
   /** What the file must be, in hexadecimal digits; null takes what the server says about it. */
   readonly sha256: string | null;
-  /** Bytes so far, and of how many; null for an unknown length. */
-  /** What names the proxy. */
+  /** The environment, which may name a proxy. */
   readonly env: NodeJS.ProcessEnv;
+  /** Bytes so far, and of how many; null for an unknown length. */
   readonly progress: (bytes: number, of: number | null) => void;
 }
 
@@ -28,8 +28,8 @@ export interface Downloaded {
 }
 
 /**
- * Downloads a file. What an interrupted call left beside it (`.part`) is continued where the server allows it. The file
- * gets its name only when it is whole: by its length, and by its checksum where one is known. NOT_FOUND for a file that
+ * Downloads a file. It continues an interrupted download (`.part`) where the server allows it. The file gets its name
+ * only when it has the length, and the checksum where one is known. NOT_FOUND for a file that
  * the server does not have, UNAVAILABLE for a server that is not reached, CONFLICT for other bytes than were expected.
  */
 export async function download(wanted: Download): Promise<Result<Downloaded>> {
@@ -44,6 +44,10 @@ export async function download(wanted: Download): Promise<Result<Downloaded>> {
     const { response, tag, checksum } = answer.value;
     const { statusCode, headers, body } = response;
     const continued = statusCode === 206;
+    if (continued && !startsAt(headers, had)) {
+      await body.dump();
+      return fail('UNAVAILABLE', `${wanted.url} answers another part than it was asked for`);
+    }
     const from = continued ? had : 0;
     if (statusCode === 416) {
       await body.dump();
@@ -63,6 +67,7 @@ export async function download(wanted: Download): Promise<Result<Downloaded>> {
         `${wanted.url} has ${total} bytes; at most ${MODEL_FILE_BYTES_MAX} are taken`,
       );
     if (tag !== null) await writeFile(note, tag);
+    else if (!continued) await rm(note, { force: true });
     const file = await open(part, continued ? 'a' : 'w', 0o600);
     let bytes = from;
     try {
@@ -151,8 +156,12 @@ async function follow(
       return fail('UNAVAILABLE', `${url.origin} leads to ${next.origin}, which is not reached over https`);
     url = next;
   }
-  return fail('UNAVAILABLE', `${address} leads on and on`);
+  return fail('UNAVAILABLE', `${address} redirects more than ${REDIRECTS_MAX} times`);
 }
+
+/** True for an answer whose part of the file begins at a byte. */
+const startsAt = (headers: Dispatcher.ResponseData['headers'], from: number): boolean =>
+  from > 0 && String(headers['content-range'] ?? '').startsWith(`bytes ${from}-`);
 
 /** Programs come over TLS, except from this machine. */
 export function addressProblem(url: URL): string | null {
@@ -173,7 +182,9 @@ export async function fileSha256(path: string): Promise<string> {
 }
 
 function unreachable(url: string, error: unknown): Result<never> {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, message, path } = error as NodeJS.ErrnoException;
+  if (path !== undefined)
+    return fail('UNAVAILABLE', `${path} cannot be written (${code}); nothing was installed`);
   const { host } = new URL(url);
   if (code === 'ENOSPC') return fail('UNAVAILABLE', 'the disk is full; make room and run the command again');
   return fail(

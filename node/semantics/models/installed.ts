@@ -19,7 +19,7 @@ export const MODEL_FILES: readonly { readonly names: readonly string[]; readonly
   },
 ];
 
-/** What is known of an installed model's origin; it lies beside its files. */
+/** Where an installed model came from; the record lies beside its files. */
 export interface InstallRecord {
   readonly from: string;
   readonly installed_at: string;

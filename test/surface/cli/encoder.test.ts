@@ -36,6 +36,8 @@ class Hub {
   /** Files beside those of every model, or other ones in their place. */
   more: Record<string, Buffer> = {};
   cut = 0;
+  /** So much later than asked begins the part that is sent. */
+  shift = 0;
   etag = `"${SHA256}"`;
   private constructor(private readonly server: Server) {}
 
@@ -72,9 +74,10 @@ class Hub {
       return void response.writeHead(302, { location: `/stored${url}`, 'x-linked-etag': this.etag }).end();
     const range = headers.range;
     if (range !== undefined) this.ranges.push(range);
-    const from = range === undefined ? 0 : Number(/^bytes=(\d+)-$/.exec(range)![1]);
+    const from = range === undefined ? 0 : Number(/^bytes=(\d+)-$/.exec(range)![1]) + this.shift;
     response.writeHead(range === undefined ? 200 : 206, {
       'content-length': file.length - from,
+      ...(range === undefined ? {} : { 'content-range': `bytes ${from}-${file.length - 1}/${file.length}` }),
       ...(name.startsWith('onnx') ? { etag: '"stored"' } : {}),
     });
     if (name.startsWith('onnx') && this.cut > 0) {
@@ -113,6 +116,7 @@ describe('encoder', () => {
     assert.equal(listed.get('multilingual-e5-small'), 'can be installed');
     const { out } = await run(home, ['encoder', 'list'], { env: BUILTIN });
     assert.match(out, /^NAME .*\nbuiltin +in use +512/);
+    assert.doesNotMatch(out, /runtime/, 'nothing is installed that needs it');
   });
 
   it('install continues a download that was interrupted, and compares the checksum', async () => {
@@ -129,6 +133,18 @@ describe('encoder', () => {
     assert.deepEqual(readFileSync(join(folder!, 'onnx/model_quantized.onnx')), WEIGHTS);
     const again = await mnemesh(...words);
     assert.deepEqual([again.code, again.json['code']], [1, 'CONFLICT']);
+  });
+
+  it('install joins no other part of a file to what it has', async () => {
+    hub.cut = 1;
+    const words = ['encoder', 'install', 'all-MiniLM-L6-v2', '--hub', hub.url];
+    assert.equal((await mnemesh(...words)).json['code'], 'UNAVAILABLE');
+    hub.shift = 7;
+    const joined = await mnemesh(...words);
+    assert.match(String(joined.json['error']), /another part than it was asked for/);
+    hub.shift = 0;
+    const done = await mnemesh(...words);
+    assert.deepEqual([done.code, done.json['checksum_verified']], [0, true], done.err);
   });
 
   it('install keeps nothing that has another checksum', async () => {
@@ -293,5 +309,8 @@ describe('encoder', () => {
     assert.equal((await mnemesh('encoder', 'use', 'builtin')).code, 0);
     assert.doesNotMatch(readFileSync(file, 'utf8'), /model_folder/);
     assert.equal((await mnemesh('encoder', 'use', 'unknown')).json['code'], 'NOT_FOUND');
+    writeFileSync(file, 'embedding_model = "older"\n');
+    await mnemesh('encoder', 'use', 'none');
+    assert.equal(readFileSync(file, 'utf8'), 'embedding_model = "older"\n\n[embeddings]\nbackend = "none"\n');
   });
 });
