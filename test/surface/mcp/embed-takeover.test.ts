@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { availableParallelism, loadavg } from 'node:os';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { until, untilAnswer } from '../../support/wait.js';
@@ -58,9 +57,8 @@ describe('two MCP servers on one database', () => {
     const tookMs = performance.now() - killedMs;
     assert.equal(after['mode'], 'hybrid', JSON.stringify(after));
     assert.equal((after['memories'] as { title: string }[])[0]!.title, 'Pet');
-    // A machine that is busy with other things gets what the start of the program and its model took there.
-    const isBusy = loadavg()[0]! > 2 * availableParallelism();
-    const limitMs = isBusy ? Math.max(WITHIN_MS, firstMs) : WITHIN_MS;
+    // A slow or busy machine gets what the start of the program and its model took there.
+    const limitMs = Math.max(WITHIN_MS, firstMs);
     assert.ok(tookMs < limitMs, `${tookMs} ms`);
     context.diagnostic(`${Math.round(tookMs)} ms`);
   });
