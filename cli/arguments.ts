@@ -1,5 +1,5 @@
-import { nearest } from '../protocol/nearest.js';
-import { fail, ok, type Result } from '../protocol/result.js';
+import { nearest } from '../protocol/base/nearest.js';
+import { fail, ok, type Result } from '../protocol/base/result.js';
 
 /** A flag of a command. */
 export interface Flag {

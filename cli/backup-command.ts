@@ -1,5 +1,5 @@
-import { BACKUPS_KEPT } from '../protocol/limits.js';
-import { fail, failed, ok } from '../protocol/result.js';
+import { BACKUPS_KEPT } from '../protocol/base/limits.js';
+import { fail, failed, ok } from '../protocol/base/result.js';
 import { copySteps } from './copy-steps.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
-import { campaignRecordCheck, type RecordCheck, type RecordProblem } from '../protocol/campaign-record.js';
-import { CAMPAIGN_FILE_BYTES_MAX } from '../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
+import { CAMPAIGN_FILE_BYTES_MAX } from '../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
+import { campaignRecordCheck, type RecordCheck, type RecordProblem } from './campaign-record.js';
 import { type Command, PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, isSet } from './global-flags.js';

@@ -1,4 +1,4 @@
-import type { Result } from '../protocol/result.js';
+import type { Result } from '../protocol/base/result.js';
 import type { Flag } from './arguments.js';
 import type { Terminal } from './terminal.js';
 

@@ -1,4 +1,4 @@
-import { ok } from '../protocol/result.js';
+import { ok } from '../protocol/base/result.js';
 import { type Command, type CommandTable, PROGRAM } from './command.js';
 import { commandTree } from './completions/command-tree.js';
 import { defineCommand } from './define-command.js';

@@ -6,7 +6,7 @@ import { inspectConfiguration } from '../node/config/load-settings.js';
 import { type MigratedText, migrateText, NotMigratableError } from '../node/config/migrate-text.js';
 import { replaceFile } from '../node/config/replace-file.js';
 import { systemClock, systemRandom } from '../node/seams.js';
-import { ok, type Result } from '../protocol/result.js';
+import { ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { settingSources } from './global-flags.js';

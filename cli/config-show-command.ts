@@ -1,6 +1,6 @@
 import { describeSettings } from '../node/config/describe-settings.js';
 import { inspectConfiguration } from '../node/config/load-settings.js';
-import { ok, type Result } from '../protocol/result.js';
+import { ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { settingSources } from './global-flags.js';

@@ -1,4 +1,4 @@
-import { fail, failed, type Result } from '../protocol/result.js';
+import { fail, failed, type Result } from '../protocol/base/result.js';
 import { type ParsedArguments, parseArguments } from './arguments.js';
 import type { Command, DocumentedFlag, Positional } from './command.js';
 import { flagValue, GLOBAL_FLAGS } from './global-flags.js';

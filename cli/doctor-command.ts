@@ -2,7 +2,7 @@ import { inspectConfiguration } from '../node/config/load-settings.js';
 import type { Settings } from '../node/config/settings.js';
 import { countToolTokens, examineNode, examineRemotes } from '../node/doctor/examine-node.js';
 import type { DoctorReport } from '../node/doctor/report.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, isSet, settingSources } from './global-flags.js';

@@ -1,8 +1,8 @@
 import type { ReadServices } from '../node/pipeline/call.js';
 import { type Exported, ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
 import { operatorView } from '../node/transfer/operator-view.js';
-import { subtreeProblem } from '../protocol/ids.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
+import { subtreeProblem } from '../protocol/base/ids.js';
+import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue } from './global-flags.js';

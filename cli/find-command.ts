@@ -1,6 +1,6 @@
 import { type CommandDef, defineCommand, runCommand } from 'citty';
-import { nearest } from '../protocol/nearest.js';
-import { fail, type Result } from '../protocol/result.js';
+import { nearest } from '../protocol/base/nearest.js';
+import { fail, type Result } from '../protocol/base/result.js';
 import { type Command, PROGRAM } from './command.js';
 import { asksFor, GLOBAL_FLAGS } from './global-flags.js';
 import { NATIVE_COMMANDS } from './native-commands.js';

@@ -1,8 +1,8 @@
 import { memoryInbox } from '../node/operations/memory-inbox.js';
 import { systemClock, systemScheduler } from '../node/seams.js';
+import { failed, ok } from '../protocol/base/result.js';
 import { INBOX_LIMIT_MAX } from '../protocol/messages/limits.js';
 import type { InboxMessage } from '../protocol/messages/queries.js';
-import { failed, ok } from '../protocol/result.js';
 import { defineCommand } from './define-command.js';
 import { isSet } from './global-flags.js';
 import { withLocalRunner } from './local-node.js';

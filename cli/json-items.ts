@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../protocol/result.js';
+import { fail, ok, type Result } from '../protocol/base/result.js';
 
 /** One element of a list of the document, as its JSON text. */
 export interface JsonItem {

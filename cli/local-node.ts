@@ -6,7 +6,7 @@ import type { Services } from '../node/pipeline/call.js';
 import { NO_CATALOGUE, openInlineNode } from '../node/runtime/inline-node.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
-import { failed, type Result } from '../protocol/result.js';
+import { failed, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { flagValue, settingsFor } from './global-flags.js';
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module';
 import { VERSION } from '../node/version.js';
-import { type Failure, ok, type Result } from '../protocol/result.js';
+import { type Failure, ok, type Result } from '../protocol/base/result.js';
 import { type Command, PROGRAM } from './command.js';
 import { findCommand, type Route } from './find-command.js';
 import { asksForJson } from './global-flags.js';

@@ -3,7 +3,7 @@ import { inspectConfiguration } from '../node/config/load-settings.js';
 import { warnOfLooseModes } from '../node/config/loose-modes.js';
 import { stderrLog } from '../node/log.js';
 import { systemClock, systemRandom, systemScheduler } from '../node/seams.js';
-import { failed, ok, type Result } from '../protocol/result.js';
+import { failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { settingSources, settingsFor } from './global-flags.js';

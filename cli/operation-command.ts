@@ -6,7 +6,7 @@ import type { Answer } from '../node/pipeline/pipeline.js';
 import { shapedAnswer } from '../node/pipeline/replicate.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
-import { type Failure, fail, failed, ok, type Result } from '../protocol/result.js';
+import { type Failure, fail, failed, ok, type Result } from '../protocol/base/result.js';
 import { parseArguments } from './arguments.js';
 import { type Command, PROGRAM } from './command.js';
 import { confirmed, hasTerminal } from './confirm.js';

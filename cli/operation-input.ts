@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { variableOf } from '../node/config/load-settings.js';
 import { readSecretFile, type SecretFileProblem } from '../node/config/secret-file.js';
 import { coerceText, fieldTypes } from '../node/pipeline/coerce.js';
-import { REQUEST_BODY_BYTES_MAX } from '../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
+import { REQUEST_BODY_BYTES_MAX } from '../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { type CliOperation, fieldsOf, flagOf, isRequired, kebab, ownFlagOf } from './operation-flags.js';
 

@@ -1,5 +1,5 @@
 import { systemScheduler } from '../node/seams.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';

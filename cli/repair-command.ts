@@ -1,7 +1,7 @@
 import { scrubNode } from '../node/mesh/scrub-node.js';
 import { repairFile, resetLogClock } from '../node/runtime/repair.js';
 import { systemScheduler } from '../node/seams.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { settingsFor } from './global-flags.js';

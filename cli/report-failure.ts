@@ -1,6 +1,6 @@
-import { ERRORS } from '../protocol/errors.js';
-import type { Failure } from '../protocol/result.js';
-import { StartRefusedError } from '../protocol/start-refused.js';
+import { ERRORS } from '../protocol/base/errors.js';
+import type { Failure } from '../protocol/base/result.js';
+import { StartRefusedError } from '../protocol/base/start-refused.js';
 import { printable } from './views/text.js';
 
 /** Error codes of a path or an address that cannot be used. */

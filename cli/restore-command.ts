@@ -1,4 +1,4 @@
-import { failed, ok } from '../protocol/result.js';
+import { failed, ok } from '../protocol/base/result.js';
 import { copySteps } from './copy-steps.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';

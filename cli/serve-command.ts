@@ -5,7 +5,7 @@ import type { Settings } from '../node/config/settings.js';
 import { stderrLog } from '../node/log.js';
 import { systemClock } from '../node/seams.js';
 import { VERSION } from '../node/version.js';
-import { failed, ok, type Result } from '../protocol/result.js';
+import { failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';

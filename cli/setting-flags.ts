@@ -3,7 +3,7 @@ import type { SettingFlag } from '../node/config/setting-row.js';
 import { listOf } from '../node/config/setting-value.js';
 import { SETTINGS, type Setting } from '../node/config/settings.js';
 import { defaultText } from '../node/config/settings-table.js';
-import { fail, failed, ok, type Result } from '../protocol/result.js';
+import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import type { DocumentedFlag } from './command.js';
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { Clock } from '../protocol/seams.js';
+import type { Clock } from '../protocol/base/seams.js';
 
 /** Under npm, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. */
 const SAME_KEYSTROKE_MS = 500;

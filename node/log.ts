@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
-import type { Log } from '../protocol/seams.js';
+import type { Log } from '../protocol/base/seams.js';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 

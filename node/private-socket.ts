@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, constants, openSync, readdirSync, rmSync } from 'node:fs';
 import { createConnection, type Server, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import type { Crypto } from '../protocol/seams.js';
+import type { Crypto } from '../protocol/base/seams.js';
 import { LineSplitter } from './line-splitter.js';
 
 /** The limit that every Unix supports; a longer path would be cut silently. */

@@ -1,7 +1,7 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
-import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../protocol/seams.js';
+import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../protocol/base/seams.js';
 import { verifyEd25519 } from './verify-ed25519.js';
 
 /**

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../protocol/agents/key-text.js';
-import { PUBLIC_KEYS_IMPORTED_MAX } from '../protocol/limits.js';
+import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../protocol/base/key-text.js';
+import { PUBLIC_KEYS_IMPORTED_MAX } from '../protocol/base/limits.js';
 
 /** Imported keys by their bytes, least recently used first. */
 const imported = new Map<string, KeyObject>();

@@ -1,11 +1,11 @@
 import type { AgentQueries } from './agents/queries.js';
-import type { GovernanceQueries } from './governance/queries.js';
-import type { NamesQueries } from './graph/names-queries.js';
 import type { GraphQueries } from './graph/queries.js';
 import type { LifecycleQueries } from './lifecycle/queries.js';
 import type { MaintenanceQueries } from './maintenance/queries.js';
 import type { MemoryQueries } from './memory/queries.js';
 import type { MessageQueries } from './messages/queries.js';
+import type { NamesQueries } from './namespaces/queries.js';
+import type { GovernanceQueries } from './policies/queries.js';
 import type { ReplicationQueries } from './replication/queries.js';
 import type { RepairQueries } from './replication/repair-queries.js';
 import type { TransferQueries } from './transfer/queries.js';

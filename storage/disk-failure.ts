@@ -1,7 +1,7 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { ErrorCode } from '../protocol/errors.js';
-import { type Failure, failed, type Result } from '../protocol/result.js';
+import type { ErrorCode } from '../protocol/base/errors.js';
+import { type Failure, failed, type Result } from '../protocol/base/result.js';
 
 /** Why a disk takes no writes. */
 type DiskTrouble = 'full' | 'read-only';

@@ -1,6 +1,6 @@
-import type { Command, OutcomeOf } from '../protocol/commands.js';
+import type { Result } from '../protocol/base/result.js';
 import type { AnswerOf, Query } from '../protocol/queries.js';
-import type { Result } from '../protocol/result.js';
+import type { Command, OutcomeOf } from '../protocol/release.js';
 
 /** In every queue, interactive work goes before background work. */
 export type Lane = 'interactive' | 'background';

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../protocol/errors.js';
-import { fail, type Result } from '../../protocol/result.js';
-import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import type { ErrorCode } from '../../protocol/base/errors.js';
+import { fail, type Result } from '../../protocol/base/result.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { Lane } from './mailbox.js';
 
 /** How an ask is sent. */

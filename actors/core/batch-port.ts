@@ -1,4 +1,4 @@
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
 
 /**
  * Where batches are executed: a thread, a process or a function. It answers each batch once, in the order of `post`,

@@ -1,5 +1,5 @@
-import { fail, type Result } from '../../protocol/result.js';
-import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import { fail, type Result } from '../../protocol/base/result.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
 import { type AskOptions, PendingReplies, type PendingReply } from './ask.js';
 import type { BatchPort } from './batch-port.js';
 import { asError } from './child.js';

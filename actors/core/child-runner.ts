@@ -1,5 +1,5 @@
 import { type EventObject, fromCallback } from 'xstate';
-import type { Clock, Random, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Clock, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
 import { asError, type ChildSpec, type RunningChild } from './child.js';
 import type { ChildFailure } from './restart-policy.js';
 

@@ -1,4 +1,4 @@
-import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
 import { asError, type ChildSpec, type ExitReason, type RunningChild } from './child.js';
 import type { RestartPolicy } from './restart-policy.js';
 

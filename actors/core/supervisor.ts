@@ -1,5 +1,5 @@
 import { createActor } from 'xstate';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { ChildSpec, ChildStatus, ExitReason, RunningChild } from './child.js';
 import type { SupervisorSeams } from './child-runner.js';
 import type { RestartPolicy } from './restart-policy.js';

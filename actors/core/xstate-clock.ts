@@ -1,4 +1,4 @@
-import type { Scheduler, Timer } from '../../protocol/seams.js';
+import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 
 /**
  * Our scheduler in the shape that xstate's `createActor(machine, { clock })` needs. A delayed restart keeps the process

@@ -1,3 +1,4 @@
+import type { Clock, Scheduler } from '../../protocol/base/seams.js';
 import {
   decodeDecision,
   HOOK_FAILED_CODE,
@@ -7,7 +8,6 @@ import {
   type HookPayload,
 } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import type { Clock, Scheduler } from '../../protocol/seams.js';
 
 /** What became of one run of a hook. */
 export type HookOutput =

@@ -1,4 +1,4 @@
-import type { Clock, Scheduler } from '../../protocol/seams.js';
+import type { Clock, Scheduler } from '../../protocol/base/seams.js';
 
 interface Waiting {
   readonly take: (release: () => void) => void;

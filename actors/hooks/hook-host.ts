@@ -1,6 +1,6 @@
+import type { Clock, Log, Scheduler } from '../../protocol/base/seams.js';
 import { HOOK_FAILED_CODE } from '../../protocol/hooks/decision.js';
 import { CLASS_DEADLINES_MS, decides, type HookEvent, hookEventRow } from '../../protocol/hooks/events.js';
-import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
 import { Mailbox } from '../core/mailbox.js';
 import { type ChainResult, type Fired, runChain } from './chain.js';
 import type { Happened, HookReport, Hooks } from './hooks.js';

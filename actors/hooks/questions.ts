@@ -1,8 +1,8 @@
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock, Random, Scheduler } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { permits } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Clock, Random, Scheduler } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
 import type { QueuedAsk } from './chain.js';
 import { HOOK_QUESTIONS_MAX } from './limits.js';
 

@@ -1,6 +1,6 @@
-import { matchesGlob } from '../../protocol/governance/glob.js';
+import type { Log } from '../../protocol/base/seams.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import type { Log } from '../../protocol/seams.js';
+import { matchesGlob } from '../../protocol/rules/glob.js';
 import type { ChainHook, HookOutput, RunNote, RunTime } from './chain.js';
 import type { HookReport } from './hooks.js';
 

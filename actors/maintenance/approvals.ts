@@ -4,9 +4,9 @@ import {
   PENDING_SWEEP_MS,
   PENDINGS_DROPPED_MAX,
   PENDINGS_SWEPT_MAX,
-} from '../../protocol/limits.js';
-import type { Clock } from '../../protocol/seams.js';
-import { instantAfter, instantFromMs } from '../../protocol/time.js';
+} from '../../protocol/base/limits.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 

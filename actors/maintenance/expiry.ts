@@ -1,5 +1,5 @@
-import { GC_BATCH_MAX, GC_INTERVAL_MS, REMOVE_BATCH_MAX } from '../../protocol/limits.js';
-import type { Failure } from '../../protocol/result.js';
+import { GC_BATCH_MAX, GC_INTERVAL_MS, REMOVE_BATCH_MAX } from '../../protocol/base/limits.js';
+import type { Failure } from '../../protocol/base/result.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 import { dropReceipts } from './drop-receipts.js';

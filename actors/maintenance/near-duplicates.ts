@@ -1,5 +1,5 @@
-import { NEAR_DUPLICATE_ROUND_MAX } from '../../protocol/limits.js';
-import type { Instant } from '../../protocol/meanings.js';
+import { NEAR_DUPLICATE_ROUND_MAX } from '../../protocol/base/limits.js';
+import type { Instant } from '../../protocol/base/meanings.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 

@@ -1,4 +1,4 @@
-import { OBSERVATIONS_BATCH_MAX, OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/limits.js';
+import { OBSERVATIONS_BATCH_MAX, OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/limits.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 

@@ -1,5 +1,5 @@
-import { OWNER_LEASE_MS, OWNER_RENEW_MS, OWNER_WATCH_MS } from '../../protocol/limits.js';
-import type { Clock } from '../../protocol/seams.js';
+import { OWNER_LEASE_MS, OWNER_RENEW_MS, OWNER_WATCH_MS } from '../../protocol/base/limits.js';
+import type { Clock } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 

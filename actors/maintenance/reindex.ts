@@ -1,4 +1,4 @@
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 

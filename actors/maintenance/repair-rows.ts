@@ -1,8 +1,8 @@
-import type { OperationPlace } from '../../protocol/mesh/ranges.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { OperationPlace } from '../../protocol/log/ranges.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import type { RepairOutcome, RepairSubjects } from '../../protocol/replication/repair-subjects.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
-import type { Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
 
 /** The operations that peers sent. */

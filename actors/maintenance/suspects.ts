@@ -1,11 +1,11 @@
+import * as limits from '../../protocol/base/limits.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock, Log } from '../../protocol/base/seams.js';
+import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
-import * as limits from '../../protocol/limits.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { operationId } from '../../protocol/log/operation-log.js';
 import type { Suspect } from '../../protocol/replication/repair-queries.js';
 import type { RepairedRow } from '../../protocol/replication/repair-subjects.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
-import type { Clock, Log } from '../../protocol/seams.js';
-import { parseRfc3339Ms } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 import { type AskBack, type RowRepair, repairRows } from './repair-rows.js';

@@ -1,5 +1,5 @@
-import { REMOVE_BATCH_MAX } from '../../protocol/limits.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
+import { REMOVE_BATCH_MAX } from '../../protocol/base/limits.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 
 /**

@@ -1,17 +1,17 @@
+import * as limits from '../../protocol/base/limits.js';
+import type { Clock, Log } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
-import * as limits from '../../protocol/limits.js';
-import { namespacesOf } from '../../protocol/mesh/digest.js';
+import { namespacesOf } from '../../protocol/log/digest.js';
+import { operationId } from '../../protocol/log/operation-log.js';
 import {
   differingSubjects,
   type KindNamespace,
   type OperationPlace,
   type RangesQuestion,
-} from '../../protocol/mesh/ranges.js';
-import { checkOperationsReply, checkSubjectsReply } from '../../protocol/mesh/ranges-messages.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+} from '../../protocol/log/ranges.js';
 import type { RepairOutcome } from '../../protocol/replication/repair-subjects.js';
-import type { Clock, Log } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { checkOperationsReply, checkSubjectsReply } from '../../protocol/wire/ranges-messages.js';
 import type { NextRound } from '../core/loop.js';
 import { type RepairRequest, type RowRepair, repairRows } from '../maintenance/repair-rows.js';
 import { compareBuckets, compareNamespaces } from './compare-namespaces.js';

@@ -1,11 +1,15 @@
-import type { ParkedOperation, RefusedOperation, VerifiedOperation } from '../../protocol/mesh/wire.js';
+import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { parseRfc3339Ms } from '../../protocol/base/time.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import type {
+  ParkedOperation,
+  RefusedOperation,
+  VerifiedOperation,
+} from '../../protocol/log/wire-operation.js';
 import type { ApplyOperations, ApplyOutcome } from '../../protocol/replication/apply-operations.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
 import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
 import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
-import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
-import type { Clock } from '../../protocol/seams.js';
-import { parseRfc3339Ms } from '../../protocol/time.js';
 import type { Store } from '../../storage/port.js';
 
 /** Where verified operations are applied. */

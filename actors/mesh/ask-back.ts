@@ -1,8 +1,8 @@
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { OperationPlace } from '../../protocol/mesh/ranges.js';
-import { checkOperationsReply } from '../../protocol/mesh/ranges-messages.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import type { OperationPlace } from '../../protocol/log/ranges.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import { checkOperationsReply } from '../../protocol/wire/ranges-messages.js';
 import type { AskedBack } from '../maintenance/repair-rows.js';
 import type { PeerClient } from './peer-client.js';
 

@@ -1,8 +1,8 @@
-import { RANGE_NAMESPACES_MAX } from '../../protocol/limits.js';
-import { heldByAll, type Scope } from '../../protocol/mesh/peer.js';
-import { type BucketDigests, differingRanges, type KindNamespace } from '../../protocol/mesh/ranges.js';
-import { checkBucketsReply, checkNamespacesReply } from '../../protocol/mesh/ranges-messages.js';
-import { type Have, haveOf } from '../../protocol/mesh/wire.js';
+import { RANGE_NAMESPACES_MAX } from '../../protocol/base/limits.js';
+import { type BucketDigests, differingRanges, type KindNamespace } from '../../protocol/log/ranges.js';
+import { type Have, haveOf } from '../../protocol/log/wire-operation.js';
+import { heldByAll, type Scope } from '../../protocol/peers/peer.js';
+import { checkBucketsReply, checkNamespacesReply } from '../../protocol/wire/ranges-messages.js';
 import type { Exchange } from './exchange.js';
 import { type NamespacesPage, readBuckets, readNamespaces } from './namespace-digests.js';
 

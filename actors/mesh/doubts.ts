@@ -1,5 +1,5 @@
-import { DOUBT_REST_MS_MAX } from '../../protocol/limits.js';
-import type { Clock } from '../../protocol/seams.js';
+import { DOUBT_REST_MS_MAX } from '../../protocol/base/limits.js';
+import type { Clock } from '../../protocol/base/seams.js';
 import type { PeerRecord } from './peer-record.js';
 import type { WriteGate } from './write-gate.js';
 

@@ -1,4 +1,4 @@
-import { COMPARISONS_FAILED_MAX } from '../../protocol/limits.js';
+import { COMPARISONS_FAILED_MAX } from '../../protocol/base/limits.js';
 
 /** `behind`: one of the two nodes lacks operations of the other, so their rows may well differ. */
 export type Comparison = 'equal' | 'behind' | 'repaired' | 'unequal' | 'failed';

@@ -1,7 +1,7 @@
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
-import type { Dated } from '../../protocol/mesh/ranges-messages.js';
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { RangesQuestion } from '../../protocol/log/ranges.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { Dated } from '../../protocol/wire/ranges-messages.js';
 import type { Store } from '../../storage/port.js';
 import type { PeerClient } from './peer-client.js';
 

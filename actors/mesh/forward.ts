@@ -1,6 +1,6 @@
-import type { Command } from '../../protocol/commands.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import { fail, type Result } from '../../protocol/result.js';
+import { fail, type Result } from '../../protocol/base/result.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { Command } from '../../protocol/release.js';
 import type { PeerClient } from './peer-client.js';
 
 /**

@@ -1,5 +1,5 @@
+import type { Clock, Log } from '../../protocol/base/seams.js';
 import type { PeerParked, PeerProgress } from '../../protocol/replication/peer-progress.js';
-import type { Clock, Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { Cause } from './connection-state.js';
 import type { OwnLog } from './own-log.js';

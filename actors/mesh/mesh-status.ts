@@ -1,6 +1,6 @@
-import type { Have } from '../../protocol/mesh/wire.js';
-import type { Clock } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import type { Have } from '../../protocol/log/wire-operation.js';
 import type { OwnLog } from './own-log.js';
 import type { MeshStatus, PeerStatus } from './parts.js';
 import type { PeerRecord } from './peer-record.js';

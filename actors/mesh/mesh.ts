@@ -1,6 +1,6 @@
-import type { Command } from '../../protocol/commands.js';
-import type { Have } from '../../protocol/mesh/wire.js';
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { Have } from '../../protocol/log/wire-operation.js';
+import type { Command } from '../../protocol/release.js';
 import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { Doubts } from './doubts.js';

@@ -1,9 +1,9 @@
-import { DIGESTS_LOOKED_MAX, RANGE_NAMESPACES_BYTES_MAX } from '../../protocol/limits.js';
-import { addBuckets } from '../../protocol/mesh/digest.js';
-import type { Scope } from '../../protocol/mesh/peer.js';
-import type { BucketDigests, NamespaceDigest } from '../../protocol/mesh/ranges.js';
+import { DIGESTS_LOOKED_MAX, RANGE_NAMESPACES_BYTES_MAX } from '../../protocol/base/limits.js';
+import { ok, type Result } from '../../protocol/base/result.js';
+import { addBuckets } from '../../protocol/log/digest.js';
+import type { BucketDigests, NamespaceDigest } from '../../protocol/log/ranges.js';
+import type { Scope } from '../../protocol/peers/peer.js';
 import type { ReadBuckets, ReadNamespaces } from '../../protocol/replication/queries.js';
-import { ok, type Result } from '../../protocol/result.js';
 import type { Store } from '../../storage/port.js';
 
 // Each query looks at a bounded number of namespaces, so that no reader is blocked for long.

@@ -2,12 +2,12 @@ import {
   LOG_TAIL_BYTES_MAX,
   LOG_TAIL_OPERATIONS_MAX,
   REQUEST_BODY_BYTES_MAX,
-} from '../../protocol/limits.js';
-import { mayHave, type Peer } from '../../protocol/mesh/peer.js';
-import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
-import { ok, type Result } from '../../protocol/result.js';
-import type { Clock } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+} from '../../protocol/base/limits.js';
+import { ok, type Result } from '../../protocol/base/result.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import { headBytes, type SignedHead, type WireOperation } from '../../protocol/log/wire-operation.js';
+import { mayHave, type Peer } from '../../protocol/peers/peer.js';
 import type { Store } from '../../storage/port.js';
 import type { MeshSelf } from './parts.js';
 import type { PeerClient, SignedBody } from './peer-client.js';

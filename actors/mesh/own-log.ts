@@ -1,4 +1,4 @@
-import type { Clock } from '../../protocol/seams.js';
+import type { Clock } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 
 interface Mark {

@@ -1,7 +1,7 @@
-import type { Roster } from '../../protocol/mesh/peer.js';
-import type { PeerTransport } from '../../protocol/mesh/transport.js';
+import type { Clock, Log, Random, Scheduler, Signer } from '../../protocol/base/seams.js';
+import type { Roster } from '../../protocol/peers/peer.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
-import type { Clock, Log, Random, Scheduler, Signer } from '../../protocol/seams.js';
+import type { PeerTransport } from '../../protocol/wire/transport.js';
 import type { Store } from '../../storage/port.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
 import type { PeerState } from './connection-state.js';

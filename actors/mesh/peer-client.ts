@@ -1,24 +1,24 @@
-import type { Command } from '../../protocol/commands.js';
-import { PULL_QUERY_BYTES_MAX } from '../../protocol/limits.js';
-import { checkForwardedReply, type ForwardedReply } from '../../protocol/mesh/forward.js';
-import { errorTagOf, skewOf } from '../../protocol/mesh/message-body.js';
+import { PULL_QUERY_BYTES_MAX } from '../../protocol/base/limits.js';
+import type { Clock, Random } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import type { RangesQuestion } from '../../protocol/log/ranges.js';
+import type { Have } from '../../protocol/log/wire-operation.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { Command } from '../../protocol/release.js';
+import { checkForwardedReply, type ForwardedReply } from '../../protocol/wire/forward.js';
+import { errorTagOf, skewOf } from '../../protocol/wire/message-body.js';
 import {
   COMMANDS_PATH,
   PULL_PATH,
   PUSH_PATH,
   RANGES_PATH,
   SINCE_PATH,
-} from '../../protocol/mesh/message-paths.js';
-import { type MessageParts, signMessage } from '../../protocol/mesh/message-signing.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import { type PullQuestion, pullBody, pullQuery } from '../../protocol/mesh/pull-question.js';
-import { type CheckedPullReply, checkPullReply } from '../../protocol/mesh/pull-reply.js';
-import { type CheckedPushReply, checkPushReply } from '../../protocol/mesh/push-message.js';
-import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
-import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
-import type { Have } from '../../protocol/mesh/wire.js';
-import type { Clock, Random } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+} from '../../protocol/wire/message-paths.js';
+import { type MessageParts, signMessage } from '../../protocol/wire/message-signing.js';
+import { type PullQuestion, pullBody, pullQuery } from '../../protocol/wire/pull-question.js';
+import { type CheckedPullReply, checkPullReply } from '../../protocol/wire/pull-reply.js';
+import { type CheckedPushReply, checkPushReply } from '../../protocol/wire/push-message.js';
+import type { PeerReply, PeerTransport } from '../../protocol/wire/transport.js';
 import type { Cause } from './connection-state.js';
 import type { MeshSelf } from './parts.js';
 

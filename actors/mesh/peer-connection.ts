@@ -1,7 +1,7 @@
-import { DLQ_REPLAY_BATCH_MIN } from '../../protocol/limits.js';
-import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
-import type { CheckedPushReply } from '../../protocol/mesh/push-message.js';
-import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import { DLQ_REPLAY_BATCH_MIN } from '../../protocol/base/limits.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
+import type { CheckedPullReply } from '../../protocol/wire/pull-reply.js';
+import type { CheckedPushReply } from '../../protocol/wire/push-message.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import { type ConnectionState, REFUSAL_CAUSES, type RefusalCause } from './connection-state.js';
 import type { Batch, Outgoing } from './outgoing.js';

@@ -1,4 +1,4 @@
-import type { Roster } from '../../protocol/mesh/peer.js';
+import type { Roster } from '../../protocol/peers/peer.js';
 import type { ExitReason, RunningChild } from '../core/child.js';
 import type { SupervisorSeams } from '../core/child-runner.js';
 import type { RestartPolicy } from '../core/restart-policy.js';

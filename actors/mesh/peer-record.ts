@@ -1,6 +1,6 @@
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { Have } from '../../protocol/mesh/wire.js';
-import type { Clock, Log, Random } from '../../protocol/seams.js';
+import type { Clock, Log, Random } from '../../protocol/base/seams.js';
+import type { Have } from '../../protocol/log/wire-operation.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import {
   type Cause,
   type ConnectionEvent,

@@ -1,9 +1,9 @@
-import type { Have, WireOperation } from '../../protocol/mesh/wire.js';
+import type { Clock, Log, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
+import { CHAIN_GENESIS } from '../../protocol/log/operation-log.js';
+import type { Have, WireOperation } from '../../protocol/log/wire-operation.js';
 import type { ApplyOutcome } from '../../protocol/replication/apply-operations.js';
-import { CHAIN_GENESIS } from '../../protocol/replication/operation-log.js';
 import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
-import type { Clock, Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import { asError, type ExitReason, type RunningChild } from '../core/child.js';
 import { applyPage } from './apply-verified.js';

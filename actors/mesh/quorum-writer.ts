@@ -1,4 +1,4 @@
-import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { QuorumOutcome } from './parts.js';
 import type { PeerRecord } from './peer-record.js';
 

@@ -1,6 +1,6 @@
-import type { CheckedPullReply } from '../../protocol/mesh/pull-reply.js';
-import type { Have } from '../../protocol/mesh/wire.js';
+import type { Have } from '../../protocol/log/wire-operation.js';
 import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
+import type { CheckedPullReply } from '../../protocol/wire/pull-reply.js';
 
 /** A page as its peer answered it, and the operations that passed verification. */
 export interface VerifiedPage {

@@ -1,5 +1,5 @@
-import type { ParkedOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import type { ParkedOperation } from '../../protocol/log/wire-operation.js';
 
 /** Most parked operations that are remembered for one peer; beyond that the oldest entries are forgotten. */
 const PARKED_MAX = 10_000;

@@ -1,6 +1,6 @@
-import { formatHlc } from '../../protocol/hlc.js';
-import type { Have } from '../../protocol/mesh/wire.js';
-import type { Clock } from '../../protocol/seams.js';
+import { formatHlc } from '../../protocol/base/hlc.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import type { Have } from '../../protocol/log/wire-operation.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 import type { PeerRecord } from './peer-record.js';

@@ -1,5 +1,5 @@
-import { ENTROPY_INTERVAL_MS } from '../../protocol/limits.js';
-import type { OperationPlace } from '../../protocol/mesh/ranges.js';
+import { ENTROPY_INTERVAL_MS } from '../../protocol/base/limits.js';
+import type { OperationPlace } from '../../protocol/log/ranges.js';
 import type { ChildSpec } from '../core/child.js';
 import { loopChild, type Wake } from '../core/loop.js';
 import type { AskedBack } from '../maintenance/repair-rows.js';

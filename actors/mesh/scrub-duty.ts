@@ -1,5 +1,5 @@
-import type { Clock, Log } from '../../protocol/seams.js';
-import { parseRfc3339Ms } from '../../protocol/time.js';
+import type { Clock, Log } from '../../protocol/base/seams.js';
+import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 import { type ScrubParts, type ScrubReport, scrub } from '../maintenance/scrub.js';

@@ -1,4 +1,4 @@
-import type { Scheduler, Timer } from '../../protocol/seams.js';
+import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 
 /**
  * Whether this node takes writes. Each reason that holds the gate shut ends by itself after a given time, because a

@@ -1,6 +1,6 @@
-import { type ApprovalEvent, mayKnow } from '../../protocol/governance/queries.js';
-import type { PendingState } from '../../protocol/kinds/pending-kind.js';
-import { failed, type Result } from '../../protocol/result.js';
+import { failed, type Result } from '../../protocol/base/result.js';
+import type { PendingState } from '../../protocol/policies/pending-kind.js';
+import { type ApprovalEvent, mayKnow } from '../../protocol/policies/queries.js';
 import { dataFrame } from './frames.js';
 import {
   type Admission,

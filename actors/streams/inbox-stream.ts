@@ -1,6 +1,6 @@
+import { instantFromMs } from '../../protocol/base/time.js';
+import { excerpt } from '../../protocol/base/utf8.js';
 import type { InboxEvent } from '../../protocol/messages/queries.js';
-import { instantFromMs } from '../../protocol/time.js';
-import { excerpt } from '../../protocol/utf8.js';
 import { dataFrame } from './frames.js';
 import { LogStream, type LogStreamParts, type StreamPage } from './log-stream.js';
 import * as limits from './stream-limits.js';

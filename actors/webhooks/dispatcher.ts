@@ -5,9 +5,9 @@ import {
   SUBSCRIPTION_PRUNE_MAX,
   SUBSCRIPTION_PRUNE_MS,
   WEBHOOK_TURNS_PER_SECOND,
-} from '../../protocol/limits.js';
-import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
-import { instantAfter, instantFromMs } from '../../protocol/time.js';
+} from '../../protocol/base/limits.js';
+import type { Clock, Log, Scheduler } from '../../protocol/base/seams.js';
+import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { DeliveryOutcome, RecordDeliveries } from '../../protocol/webhooks/deliveries.js';
 import type { Delivery, DueIds } from '../../protocol/webhooks/queries.js';
 import type { Store } from '../../storage/port.js';

@@ -1,6 +1,6 @@
 import { listEncoders } from '../../node/semantics/models/list.js';
 import { runtimeCommand } from '../../node/semantics/onnx/runtime.js';
-import { ok } from '../../protocol/result.js';
+import { ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { settingsFor } from '../global-flags.js';
 import { objectView } from '../views/object-view.js';

@@ -7,7 +7,7 @@ import { replaceFile } from '../../node/config/replace-file.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import { installedModels } from '../../node/semantics/models/installed.js';
 import { missingPackages, runtimeCommand } from '../../node/semantics/onnx/runtime.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { settingSources, settingsFor } from '../global-flags.js';
 import { objectView } from '../views/object-view.js';

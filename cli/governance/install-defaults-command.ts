@@ -1,5 +1,5 @@
-import { seedRules } from '../../protocol/governance/seed-rules.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { seedRules } from '../../protocol/rules/seed-rules.js';
 import { defineCommand } from '../define-command.js';
 import { asOperator, now, printAnswer } from '../rules/rule-parts.js';
 

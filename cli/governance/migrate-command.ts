@@ -8,9 +8,9 @@ import {
 } from '../../node/operations/policies-as-permissions.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
-import { type Standard, standardKind } from '../../protocol/kinds/standard-kind.js';
-import { EXPORT_BYTES_MAX, EXPORT_PAGE_SIZE } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { EXPORT_BYTES_MAX, EXPORT_PAGE_SIZE } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { type Standard, standardKind } from '../../protocol/memory/standard-kind.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';

@@ -1,6 +1,6 @@
 import { inspectConfiguration } from '../../node/config/load-settings.js';
 import { checkHooks } from '../../node/doctor/check-hooks.js';
-import { ok } from '../../protocol/result.js';
+import { ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet, settingSources } from '../global-flags.js';
 

@@ -1,6 +1,6 @@
 import { publicKeyOf } from '../../node/identity/key-files.js';
 import { MACHINE_LABEL } from '../../node/identity/machine-key.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue } from '../global-flags.js';
 import { agentFlag, agentOf, KEY_DIR_FLAG, keyDirOf } from './key-target.js';

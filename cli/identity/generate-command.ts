@@ -1,6 +1,6 @@
 import { newSeed } from '../../node/identity/key-file.js';
 import { installSeed } from '../../node/identity/key-files.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { keyAnswer } from './key-answer.js';
 import { agentFlag, agentOf, changeOf, FORCE_FLAG, KEY_DIR_FLAG } from './key-target.js';

@@ -7,7 +7,7 @@ import {
   type KeyChange,
 } from '../../node/identity/key-files.js';
 import { keyFromFile } from '../../node/identity/key-from-file.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue } from '../global-flags.js';
@@ -97,7 +97,7 @@ async function importPrivate(change: KeyChange, seed: Uint8Array): Promise<Resul
 }
 
 async function importPublic(change: KeyChange, publicKey: Uint8Array): Promise<Result<InstalledKey>> {
-  const { publicKeyProblem } = await import('../../protocol/agents/ed25519-admission.js');
+  const { publicKeyProblem } = await import('../../protocol/identity/ed25519-admission.js');
   const problem = publicKeyProblem(publicKey);
   return problem === null ? installPublicKey(change, publicKey) : fail('VALIDATION_FAILED', problem);
 }

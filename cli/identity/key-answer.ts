@@ -1,6 +1,6 @@
 import type { InstalledKey } from '../../node/identity/key-files.js';
 import { fingerprintOf } from '../../node/identity/machine-key.js';
-import { publicKeyText } from '../../protocol/agents/key-text.js';
+import { publicKeyText } from '../../protocol/base/key-text.js';
 import type { ParsedArguments } from '../arguments.js';
 import { objectView } from '../views/object-view.js';
 

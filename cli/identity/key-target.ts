@@ -1,6 +1,6 @@
 import { type KeyChange, keyLabelProblem } from '../../node/identity/key-files.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
 import { flagValue, settingsFor } from '../global-flags.js';

@@ -1,5 +1,5 @@
 import { type KeyRow, listKeys } from '../../node/identity/list-keys.js';
-import { ok } from '../../protocol/result.js';
+import { ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { displayWidth, oneLine, pad } from '../views/text.js';
 import { KEY_DIR_FLAG, keyDirOf } from './key-target.js';

@@ -1,6 +1,6 @@
 import { operatorView } from '../../node/transfer/operator-view.js';
-import { isPeerId } from '../../protocol/mesh/peer-id.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
+import { isPeerId } from '../../protocol/log/peer-id.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { withLocalNode } from '../local-node.js';

@@ -1,4 +1,4 @@
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue } from '../global-flags.js';
 import { withLocalNode } from '../local-node.js';

@@ -1,4 +1,4 @@
-import { failed } from '../../protocol/result.js';
+import { failed } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import {

@@ -1,8 +1,8 @@
 import { Invites } from '../../node/mesh/forming/invites.js';
 import { formatToken } from '../../node/mesh/forming/join-token.js';
-import { INVITE_TTL_SECONDS_MAX, NAMESPACE_LENGTH_MAX } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { ageSeconds, instantFromMs } from '../../protocol/time.js';
+import { INVITE_TTL_SECONDS_MAX, NAMESPACE_LENGTH_MAX } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { ageSeconds, instantFromMs } from '../../protocol/base/time.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';

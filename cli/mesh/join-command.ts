@@ -1,5 +1,5 @@
 import { parseToken } from '../../node/mesh/forming/join-token.js';
-import { failed } from '../../protocol/result.js';
+import { failed } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import {

@@ -4,7 +4,7 @@ import { stderrLog } from '../../node/log.js';
 import type { FormingParts } from '../../node/mesh/forming/form.js';
 import { type MeshFacts, MeshFolder } from '../../node/mesh/forming/mesh-folder.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
 import { flagValue, isSet, settingsFor } from '../global-flags.js';

@@ -1,5 +1,5 @@
 import { OPERATIONS_PATH, type OperationStatus } from '../../node/mesh/mesh-answers.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { withLocalNode } from '../local-node.js';
 import { seamsOf, shown } from './mesh-parts.js';

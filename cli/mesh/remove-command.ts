@@ -1,5 +1,5 @@
 import { RosterFile } from '../../node/mesh/forming/roster-file.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { formingParts, requireMesh, shown } from './mesh-parts.js';
 

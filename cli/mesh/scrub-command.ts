@@ -1,6 +1,6 @@
 import { scrubNode } from '../../node/mesh/scrub-node.js';
 import { systemScheduler } from '../../node/seams.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { withLocalNode } from '../local-node.js';

@@ -1,5 +1,5 @@
 import type { StatusResult } from '../../node/mesh/status-query.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { objectView } from '../views/object-view.js';

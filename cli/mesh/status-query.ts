@@ -1,5 +1,5 @@
 import type { StatusResult } from '../../node/mesh/status-query.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
 import { flagValue, settingsFor } from '../global-flags.js';

@@ -1,6 +1,6 @@
 import type { StatusResult } from '../../node/mesh/status-query.js';
 import { systemScheduler } from '../../node/seams.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';

@@ -5,8 +5,8 @@ import { memoryPendingList } from '../../node/operations/memory-pending-list.js'
 import { memoryPendingReject } from '../../node/operations/memory-pending-reject.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import type { Answer } from '../../node/pipeline/pipeline.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
-import type { Scheduler } from '../../protocol/seams.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 import { type PendingChange, type PendingSource, SHOWN_MAX, type WaitingAction } from './pending-source.js';
 
 /** How often the node of this machine is asked. */

@@ -1,5 +1,5 @@
 import type { ApprovalsClient } from '../../node/http/approvals-client.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { type PendingSource, SHOWN_MAX, type WaitingAction } from './pending-source.js';
 
 /** The pending actions that an agent sees on a node, over its stream of approvals. */

@@ -1,4 +1,4 @@
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
 
 /** An action that waits, as `memory_pending_list` shows it. */
 export interface WaitingAction {

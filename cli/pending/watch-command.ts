@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { commandCaller, localIdentity } from '../../node/identity/local-caller.js';
 import { systemClock, systemRandom, systemScheduler } from '../../node/seams.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet, settingsFor } from '../global-flags.js';

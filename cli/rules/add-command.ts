@@ -1,7 +1,7 @@
-import { ACTION_KINDS } from '../../protocol/governance/action.js';
-import { GLOBAL_RULES, SEVERITIES } from '../../protocol/governance/rules.js';
+import { fail, failed } from '../../protocol/base/result.js';
 import { NO_REST, parsedObject } from '../../protocol/kinds/payload.js';
-import { fail, failed } from '../../protocol/result.js';
+import { ACTION_KINDS } from '../../protocol/rules/action.js';
+import { GLOBAL_RULES, SEVERITIES } from '../../protocol/rules/rules.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';
 import { asOperator, now, SIGN_FLAGS, signedRule, signerFor, writeRule } from './rule-parts.js';

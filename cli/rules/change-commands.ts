@@ -1,5 +1,5 @@
-import { ruleRemovalBytes } from '../../protocol/governance/rule-signature.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { ruleRemovalBytes } from '../../protocol/rules/rule-signature.js';
 import type { Command } from '../command.js';
 import { defineCommand } from '../define-command.js';
 import {

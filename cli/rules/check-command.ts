@@ -1,7 +1,7 @@
 import { memoryCheckAgentAction } from '../../node/operations/memory-check-agent-action.js';
-import { ACTION_KINDS } from '../../protocol/governance/action.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { ACTION_KINDS } from '../../protocol/rules/action.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue } from '../global-flags.js';
 import { withLocalRunner } from '../local-node.js';

@@ -8,9 +8,9 @@ import {
   signerOf,
 } from '../../node/identity/key-file.js';
 import { systemRandom } from '../../node/seams.js';
-import { publicKeyText } from '../../protocol/agents/key-text.js';
-import { SEED_IDS } from '../../protocol/governance/seed-rules.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { publicKeyText } from '../../protocol/base/key-text.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
+import { SEED_IDS } from '../../protocol/rules/seed-rules.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { KEY_DIR_FLAG } from '../identity/key-target.js';

@@ -1,4 +1,4 @@
-import { escapeUnprintable } from '../../protocol/unprintable.js';
+import { escapeUnprintable } from '../../protocol/base/unprintable.js';
 
 /** The text with escapes for all that a terminal would obey. A stored text must not steer the reader's terminal. */
 export function printable(text: string): string {

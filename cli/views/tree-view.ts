@@ -1,4 +1,4 @@
-import type { Picture, PictureEdge } from '../../protocol/graph/pictures.js';
+import type { Picture, PictureEdge } from '../../node/pipeline/pictures.js';
 import { clip, oneLine, shortInstant } from './text.js';
 
 const UUID = /^([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

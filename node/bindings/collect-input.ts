@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Claim } from '../identity/http-caller.js';
 import { coerceText } from '../pipeline/coerce.js';
 import type { FieldPlan, OperationRoute } from './operation-route.js';

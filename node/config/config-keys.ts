@@ -1,4 +1,4 @@
-import { nearest } from '../../protocol/nearest.js';
+import { nearest } from '../../protocol/base/nearest.js';
 import type { ConfigProblem } from './config-problem.js';
 import { CONFIG_SCHEMA_VERSION, isTable, SECRET_SECTIONS, type Table } from './config-table.js';
 import { SETTINGS } from './settings.js';

@@ -1,4 +1,4 @@
-import { PROMOTE_ACCESS_COUNT } from '../../protocol/limits.js';
+import { PROMOTE_ACCESS_COUNT } from '../../protocol/base/limits.js';
 import type { LifePolicy } from '../../protocol/memory/life-policy.js';
 import type { Tier } from '../../protocol/memory/memory.js';
 import type { Settings } from './settings.js';

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
-import { agentIdProblem } from '../../protocol/ids.js';
-import { StartRefusedError } from '../../protocol/start-refused.js';
+import { agentIdProblem } from '../../protocol/base/ids.js';
+import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { stderrLog } from '../log.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';

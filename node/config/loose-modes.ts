@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 import { modeText, statOf } from './file-modes.js';
 import { commandPath, readHooksFile } from './hooks-file.js';
 import type { Configuration } from './load-settings.js';

@@ -1,4 +1,4 @@
-import type { NodeGovernance } from '../../protocol/governance/settings.js';
+import type { NodeGovernance } from '../../protocol/decide/permissions.js';
 import type { Settings } from './settings.js';
 
 /** How a node governs writes; `session` names its run. */

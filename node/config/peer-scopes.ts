@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentIdProblem, namespaceNameProblem } from '../../protocol/ids.js';
+import { agentIdProblem, namespaceNameProblem } from '../../protocol/base/ids.js';
 
 /** What a peer may send and hold (reference-federation §1.3, PeerScope). */
 export interface PeerScope {

@@ -1,8 +1,4 @@
-import {
-  PERMISSION_OPS,
-  type PermissionOp,
-  type PermissionRule,
-} from '../../protocol/governance/settings.js';
+import { PERMISSION_OPS, type PermissionOp, type PermissionRule } from '../../protocol/decide/permissions.js';
 
 const KEYS = new Set(['namespace_pattern', 'op', 'agent_pattern', 'decision', 'reason']);
 const DECISIONS = ['allow', 'deny', 'ask'] as const;

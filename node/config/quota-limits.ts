@@ -1,4 +1,4 @@
-import type { NodeQuotas } from '../../protocol/agents/quota.js';
+import type { NodeQuotas } from '../../protocol/identity/quota.js';
 import type { Settings } from './settings.js';
 
 /** The quotas in force. */

@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Clock, Random } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import type { Clock, Random } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { syncFolder } from './sync-folder.js';
 
 /**

@@ -1,4 +1,4 @@
-import { DLQ_REPLAY_BATCH_MAX, DLQ_REPLAY_BATCH_MIN } from '../../protocol/limits.js';
+import { DLQ_REPLAY_BATCH_MAX, DLQ_REPLAY_BATCH_MIN } from '../../protocol/base/limits.js';
 import { peerScopesProblem } from './peer-scopes.js';
 import type { SettingRows } from './setting-row.js';
 

@@ -1,6 +1,6 @@
-import { publicKeyFromText } from '../../protocol/agents/key-text.js';
-import { PERMISSION_MODES } from '../../protocol/governance/settings.js';
-import * as limits from '../../protocol/limits.js';
+import { publicKeyFromText } from '../../protocol/base/key-text.js';
+import * as limits from '../../protocol/base/limits.js';
+import { PERMISSION_MODES } from '../../protocol/decide/permissions.js';
 import { permissionRuleOf } from './permission-rule.js';
 import type { SettingRows } from './setting-row.js';
 

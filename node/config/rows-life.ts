@@ -3,7 +3,7 @@ import {
   EXTEND_SECONDS,
   TTL_CONFIGURED_SECONDS_MAX,
   TTL_SECONDS,
-} from '../../protocol/limits.js';
+} from '../../protocol/base/limits.js';
 import type { SettingRows } from './setting-row.js';
 
 /** Zero or less means never (reference-http §2.2). */

@@ -7,7 +7,7 @@ import {
   QUORUM_TIMEOUT_MS_MAX,
   SCRUB_INTERVAL_DAYS,
   SCRUB_INTERVAL_DAYS_MAX,
-} from '../../protocol/limits.js';
+} from '../../protocol/base/limits.js';
 import type { SettingRows } from './setting-row.js';
 
 const days = (value: number) => value * 86_400_000;

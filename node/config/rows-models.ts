@@ -1,4 +1,4 @@
-import { EMBED_BATCH_MAX } from '../../protocol/limits.js';
+import { EMBED_BATCH_MAX } from '../../protocol/base/limits.js';
 import type { SettingRows } from './setting-row.js';
 
 const LATER = 'Validated now, read when remote models come.';

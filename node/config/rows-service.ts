@@ -1,5 +1,5 @@
-import { storeNamespaceProblem } from '../../protocol/ids.js';
-import * as limits from '../../protocol/limits.js';
+import { storeNamespaceProblem } from '../../protocol/base/ids.js';
+import * as limits from '../../protocol/base/limits.js';
 import { EMBED_ALIASES } from './embed-vendors.js';
 import type { SettingRows } from './setting-row.js';
 

@@ -1,5 +1,5 @@
-import { namespaceNameProblem } from '../../protocol/ids.js';
-import { RECALL_LIMIT_MAX } from '../../protocol/limits.js';
+import { namespaceNameProblem } from '../../protocol/base/ids.js';
+import { RECALL_LIMIT_MAX } from '../../protocol/base/limits.js';
 import type { SettingRows } from './setting-row.js';
 
 const BOOT = 'Validated now, read when the boot command comes.';

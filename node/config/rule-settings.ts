@@ -1,5 +1,5 @@
-import { publicKeyFromText } from '../../protocol/agents/key-text.js';
-import type { RuleSettings } from '../../protocol/governance/rule-signature.js';
+import { publicKeyFromText } from '../../protocol/base/key-text.js';
+import type { RuleSettings } from '../../protocol/rules/rule-signature.js';
 import type { Settings } from './settings.js';
 
 /** How this node judges rules. */

@@ -1,4 +1,4 @@
-import { nearest } from '../../protocol/nearest.js';
+import { nearest } from '../../protocol/base/nearest.js';
 import { describeSettings } from '../config/describe-settings.js';
 import type { Configuration } from '../config/load-settings.js';
 import { looseConfig, looseHooks } from '../config/loose-modes.js';

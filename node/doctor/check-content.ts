@@ -1,5 +1,5 @@
-import { hlcMs, isAhead } from '../../protocol/hlc.js';
-import { CLOCK_AHEAD_MS_MAX, GC_INTERVAL_MS } from '../../protocol/limits.js';
+import { hlcMs, isAhead } from '../../protocol/base/hlc.js';
+import { CLOCK_AHEAD_MS_MAX, GC_INTERVAL_MS } from '../../protocol/base/limits.js';
 import type { Settings } from '../config/settings.js';
 import { embeddingAdvice } from '../semantics/embedding-advice.js';
 import type { ContentFacts, DatabaseFacts } from './database-facts.js';

@@ -1,7 +1,7 @@
-import { trustOf } from '../../protocol/governance/rule-signature.js';
-import { refuses, ruleProblem } from '../../protocol/governance/rules.js';
-import type { Rule } from '../../protocol/kinds/rule-kind.js';
-import type { Crypto } from '../../protocol/seams.js';
+import type { Crypto } from '../../protocol/base/seams.js';
+import type { Rule } from '../../protocol/rules/rule-kind.js';
+import { trustOf } from '../../protocol/rules/rule-signature.js';
+import { refuses, ruleProblem } from '../../protocol/rules/rules.js';
 import type { ContentFacts } from '../../storage/sqlite/inspect/inspect-database.js';
 import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';

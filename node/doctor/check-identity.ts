@@ -1,4 +1,4 @@
-import { agentIdProblem } from '../../protocol/ids.js';
+import { agentIdProblem } from '../../protocol/base/ids.js';
 import type { Settings } from '../config/settings.js';
 import { type Section, SectionBuilder } from './report.js';
 

@@ -1,4 +1,4 @@
-import { parseRfc3339Ms } from '../../protocol/time.js';
+import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import type { Settings } from '../config/settings.js';
 import type { ContentFacts } from './database-facts.js';
 import { type Section, SectionBuilder, worst } from './report.js';

@@ -1,4 +1,4 @@
-import { CLOCK_AHEAD_MS_MAX } from '../../protocol/limits.js';
+import { CLOCK_AHEAD_MS_MAX } from '../../protocol/base/limits.js';
 import type { MeshStatusAnswer } from '../mesh/mesh-answers.js';
 import { type Section, SectionBuilder } from './report.js';
 

@@ -1,4 +1,4 @@
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 import type { Secret } from '../config/secret.js';
 import type { Settings } from '../config/settings.js';
 import { shownUrl } from '../config/shown-url.js';

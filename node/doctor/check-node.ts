@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import { findDaemon } from '../local/daemon-connection.js';
 import { FAMILIES } from '../pipeline/operation.js';

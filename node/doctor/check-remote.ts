@@ -1,4 +1,4 @@
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 import { VERSION } from '../version.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';

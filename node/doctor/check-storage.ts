@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
+import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { diskTrouble } from '../../storage/disk-failure.js';
 import { modeText, statOf } from '../config/file-modes.js';
 import { looseDatabase, looseHome } from '../config/loose-modes.js';

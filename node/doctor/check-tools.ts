@@ -1,7 +1,7 @@
-import type { CountTokens } from '../../protocol/ranking/budget.js';
 import { listedTools, type Profile } from '../bindings/profile.js';
 import { toolRow } from '../bindings/tool-list.js';
 import type { Operation } from '../pipeline/operation.js';
+import type { CountTokens } from '../semantics/budget.js';
 import { type Section, SectionBuilder } from './report.js';
 
 /** Tokens that a client spends at every start of a session; the bound of the reference. */

@@ -1,4 +1,4 @@
-import { SUBSCRIPTION_DEAD_LETTERS_MAX } from '../../protocol/limits.js';
+import { SUBSCRIPTION_DEAD_LETTERS_MAX } from '../../protocol/base/limits.js';
 import type { Settings } from '../config/settings.js';
 import type { ContentFacts } from './database-facts.js';
 import { type Section, SectionBuilder } from './report.js';

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { instantFromMs } from '../../protocol/time.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
 import type { Profile } from '../bindings/profile.js';
 import type { Configuration } from '../config/load-settings.js';

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 
 /** The result of probing another node or model. */
 export type Probe =

@@ -2,7 +2,7 @@ import type { HookOutput, RunTime } from '../../actors/hooks/chain.js';
 import type { ChildSlots } from '../../actors/hooks/child-slots.js';
 import { HOOK_OUTPUT_BYTES_MAX } from '../../actors/hooks/limits.js';
 import type { Executor } from '../../actors/hooks/registered-hook.js';
-import type { Clock, Scheduler } from '../../protocol/seams.js';
+import type { Clock, Scheduler } from '../../protocol/base/seams.js';
 import { endProblem, type HookPlace, HookProcess } from './hook-process.js';
 
 export interface ExecutorParts {

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import type { HookHost } from '../../actors/hooks/hook-host.js';
 import { HOOK_FILE_LOOK_MS, HOOK_FILE_STILL_MS } from '../../actors/hooks/limits.js';
-import type { Clock, Log } from '../../protocol/seams.js';
+import type { Clock, Log } from '../../protocol/base/seams.js';
 import { statOf } from '../config/file-modes.js';
 import { readHooksFile, writableByAll } from '../config/hooks-file.js';
 

@@ -4,7 +4,7 @@ import { HookHost } from '../../actors/hooks/hook-host.js';
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import { HOOK_CHILDREN_MAX, HOOK_WAITING_MAX } from '../../actors/hooks/limits.js';
 import type { Questions } from '../../actors/hooks/questions.js';
-import type { Clock, Crypto, Log, Scheduler } from '../../protocol/seams.js';
+import type { Clock, Crypto, Log, Scheduler } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import { commandPath } from '../config/hooks-file.js';
 import type { Settings } from '../config/settings.js';

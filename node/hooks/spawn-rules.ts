@@ -1,8 +1,8 @@
 import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
-import type { Action } from '../../protocol/governance/action.js';
-import { trustOf } from '../../protocol/governance/rule-signature.js';
-import { evaluateRules, type RuleTrust } from '../../protocol/governance/rules.js';
-import type { Clock, Crypto, Log } from '../../protocol/seams.js';
+import type { Clock, Crypto, Log } from '../../protocol/base/seams.js';
+import type { Action } from '../../protocol/rules/action.js';
+import { trustOf } from '../../protocol/rules/rule-signature.js';
+import { evaluateRules, type RuleTrust } from '../../protocol/rules/rules.js';
 import type { Store } from '../../storage/port.js';
 import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Failure } from '../../protocol/result.js';
-import type { Clock, Crypto } from '../../protocol/seams.js';
+import type { Failure } from '../../protocol/base/result.js';
+import type { Clock, Crypto } from '../../protocol/base/seams.js';
 import type { Secret } from '../config/secret.js';
 import {
   APPROVAL_SIGNATURE_AHEAD_SECONDS_MAX,

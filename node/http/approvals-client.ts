@@ -1,9 +1,9 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js';
-import { ERRORS, type ErrorCode } from '../../protocol/errors.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Random, Scheduler, Timer } from '../../protocol/seams.js';
+import { ERRORS, type ErrorCode } from '../../protocol/base/errors.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Random, Scheduler, Timer } from '../../protocol/base/seams.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 
 type Body = Readonly<Record<string, unknown>>;

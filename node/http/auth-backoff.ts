@@ -3,8 +3,8 @@ import {
   AUTH_BACKOFF_MAX_MS,
   AUTH_FAILURES_FREE,
   AUTH_SOURCES_MAX,
-} from '../../protocol/limits.js';
-import type { Clock } from '../../protocol/seams.js';
+} from '../../protocol/base/limits.js';
+import type { Clock } from '../../protocol/base/seams.js';
 
 interface Source {
   failures: number;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../protocol/seams.js';
+import type { Clock } from '../../protocol/base/seams.js';
 import { sourceOf } from './auth-backoff.js';
 
 /** How many connections a listener keeps. */

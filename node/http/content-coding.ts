@@ -1,5 +1,5 @@
-import { GZIP_BYTES_MIN, GZIP_INLINE_BYTES_MAX } from '../../protocol/limits.js';
-import type { Compressor } from '../../protocol/seams.js';
+import { GZIP_BYTES_MIN, GZIP_INLINE_BYTES_MAX } from '../../protocol/base/limits.js';
+import type { Compressor } from '../../protocol/base/seams.js';
 
 /** A body as it is sent. */
 export interface CodedBody {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERRORS } from '../../protocol/errors.js';
-import { ANSWER_SMALL_BYTES_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
-import type { Failure } from '../../protocol/result.js';
-import type { Compressor, Scheduler } from '../../protocol/seams.js';
+import { ERRORS } from '../../protocol/base/errors.js';
+import { ANSWER_SMALL_BYTES_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/base/limits.js';
+import type { Failure } from '../../protocol/base/result.js';
+import type { Compressor, Scheduler } from '../../protocol/base/seams.js';
 import type { ByteSum } from './byte-sum.js';
 import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
 import { EventStream } from './event-stream.js';

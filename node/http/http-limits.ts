@@ -1,4 +1,4 @@
-import { REQUEST_URL_BYTES_MAX } from '../../protocol/limits.js';
+import { REQUEST_URL_BYTES_MAX } from '../../protocol/base/limits.js';
 
 /** Limits that only the HTTP surface has, with their units. */
 

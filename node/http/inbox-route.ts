@@ -1,5 +1,5 @@
 import type { InboxStream } from '../../actors/streams/inbox-stream.js';
-import { fail, ok } from '../../protocol/result.js';
+import { fail, ok } from '../../protocol/base/result.js';
 import { logStreamRoute } from './log-stream-route.js';
 import type { StreamRoute } from './stream-route.js';
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { BODY_DEPTH_MAX } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { BODY_DEPTH_MAX } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 
 type Json = Record<string, unknown>;
 

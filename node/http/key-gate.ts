@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Crypto, Log } from '../../protocol/seams.js';
+import type { Crypto, Log } from '../../protocol/base/seams.js';
 import type { Secret } from '../config/secret.js';
 
 /** What a request presents: the right key, a wrong key, or no key. */

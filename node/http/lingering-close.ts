@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 import { LINGER_MS } from './http-limits.js';
 
 /**

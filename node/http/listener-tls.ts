@@ -2,8 +2,8 @@ import { constants } from 'node:crypto';
 import type { ServerOptions } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
-import { PEER_SERVER_IDLE_MS, TLS_HANDSHAKE_MS } from '../../protocol/limits.js';
-import type { Crypto, Log } from '../../protocol/seams.js';
+import { PEER_SERVER_IDLE_MS, TLS_HANDSHAKE_MS } from '../../protocol/base/limits.js';
+import type { Crypto, Log } from '../../protocol/base/seams.js';
 
 const REFUSALS_WARNED_MAX = 20;
 

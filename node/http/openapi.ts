@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERRORS, type ErrorCode } from '../../protocol/errors.js';
+import { ERRORS, type ErrorCode } from '../../protocol/base/errors.js';
 import { API_PREFIX, type OperationRoute, operationRoutes } from '../bindings/operation-route.js';
 import { isRequired } from '../pipeline/coerce.js';
 import { hasFormats } from '../pipeline/formatted-text.js';

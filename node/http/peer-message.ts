@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import type { Exchange } from './exchange.js';
 import type { TlsClient } from './listener-tls.js';
 

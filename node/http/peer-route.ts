@@ -1,4 +1,4 @@
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import type { Reply } from './service-route.js';
 
 /** The sender of a message according to the connection and the headers; the route checks signatures itself. */

@@ -1,6 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { BODIES_HELD_BYTES_MAX, BODY_PIECE_BYTES, REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
-import type { Failure } from '../../protocol/result.js';
+import {
+  BODIES_HELD_BYTES_MAX,
+  BODY_PIECE_BYTES,
+  REQUEST_BODY_BYTES_MAX,
+} from '../../protocol/base/limits.js';
+import type { Failure } from '../../protocol/base/result.js';
 import type { Exchange } from './exchange.js';
 import { isJsonType } from './json-body.js';
 

@@ -1,4 +1,4 @@
-import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { collectInput } from '../bindings/collect-input.js';
 import type { OperationRoute } from '../bindings/operation-route.js';
 import type { HttpCallers } from '../identity/http-caller.js';

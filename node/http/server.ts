@@ -8,10 +8,10 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ERRORS } from '../../protocol/errors.js';
-import * as limits from '../../protocol/limits.js';
-import type { Failure } from '../../protocol/result.js';
-import type { Compressor, Scheduler } from '../../protocol/seams.js';
+import { ERRORS } from '../../protocol/base/errors.js';
+import * as limits from '../../protocol/base/limits.js';
+import type { Failure } from '../../protocol/base/result.js';
+import type { Compressor, Scheduler } from '../../protocol/base/seams.js';
 import { API_PREFIX, operationRoutes } from '../bindings/operation-route.js';
 import { httpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';

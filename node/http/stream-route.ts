@@ -1,4 +1,4 @@
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { Caller } from '../identity/caller.js';
 import type { EventStream } from './event-stream.js';
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Failure } from '../../protocol/result.js';
+import type { Failure } from '../../protocol/base/result.js';
 
 /** Starts a request whose turn has come. */
 type Start = () => void;

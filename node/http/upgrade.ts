@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
-import type { Failure } from '../../protocol/result.js';
+import type { Failure } from '../../protocol/base/result.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import type { Services } from '../pipeline/call.js';
 import { keyGate } from './key-gate.js';
 import type { TlsClient } from './listener-tls.js';

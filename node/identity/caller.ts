@@ -1,4 +1,4 @@
-import type { Viewer } from '../../protocol/ranking/types.js';
+import type { Viewer } from '../../protocol/memory/recall-request.js';
 
 /** Who calls, as far as the surface knows. */
 export interface Caller {

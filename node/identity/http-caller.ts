@@ -1,6 +1,6 @@
-import { agentIdProblem } from '../../protocol/ids.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Log, Random } from '../../protocol/seams.js';
+import { agentIdProblem } from '../../protocol/base/ids.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Log, Random } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from './caller.js';
 

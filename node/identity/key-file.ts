@@ -17,8 +17,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Random, Signer } from '../../protocol/seams.js';
-import { StartRefusedError } from '../../protocol/start-refused.js';
+import type { Random, Signer } from '../../protocol/base/seams.js';
+import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { syncFolder } from '../config/sync-folder.js';
 

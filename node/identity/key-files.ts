@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
-import { agentIdProblem } from '../../protocol/ids.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Random, Signer } from '../../protocol/seams.js';
+import { agentIdProblem } from '../../protocol/base/ids.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Random, Signer } from '../../protocol/base/seams.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import {
   createFile,

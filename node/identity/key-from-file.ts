@@ -1,4 +1,4 @@
-import { PUBLIC_KEY_BYTES, publicKeyFromText } from '../../protocol/agents/key-text.js';
+import { PUBLIC_KEY_BYTES, publicKeyFromText } from '../../protocol/base/key-text.js';
 
 /**
  * The 32 bytes of a key file to import: raw, or one line of base64, URL-safe base64 or hex; null for another content.

@@ -1,6 +1,6 @@
 import { readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { publicKeyText } from '../../protocol/agents/key-text.js';
+import { publicKeyText } from '../../protocol/base/key-text.js';
 import { isWritableByOthers, KeyFileError } from './key-file.js';
 import { keyLabelProblem, keyPaths, publicKeyOf } from './key-files.js';
 import { fingerprintOf, MACHINE_LABEL } from './machine-key.js';

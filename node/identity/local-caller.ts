@@ -1,7 +1,7 @@
-import { agentIdProblem } from '../../protocol/ids.js';
-import { AGENT_ID_LENGTH_MAX } from '../../protocol/limits.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Random } from '../../protocol/seams.js';
+import { agentIdProblem } from '../../protocol/base/ids.js';
+import { AGENT_ID_LENGTH_MAX } from '../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Random } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from './caller.js';
 

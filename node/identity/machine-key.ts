@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Random, Signer } from '../../protocol/seams.js';
+import type { Random, Signer } from '../../protocol/base/seams.js';
 import {
   createFile,
   KeyFileError,

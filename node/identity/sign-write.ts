@@ -1,9 +1,9 @@
-import { signatureFromText } from '../../protocol/agents/key-text.js';
-import { writeEnvelopeBytes } from '../../protocol/agents/write-envelope.js';
-import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Crypto, Signer } from '../../protocol/seams.js';
-import { parseRfc3339Ms } from '../../protocol/time.js';
+import { signatureFromText } from '../../protocol/base/key-text.js';
+import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Crypto, Signer } from '../../protocol/base/seams.js';
+import { parseRfc3339Ms } from '../../protocol/base/time.js';
+import { writeEnvelopeBytes } from '../../protocol/identity/write-envelope.js';
 
 /** The fields of a memory that its author signs, as they will be stored. */
 export interface SignedFields {

@@ -3,8 +3,8 @@ import {
   LOCAL_ANSWER_BYTES_MAX,
   LOCAL_GREETING_TIMEOUT_MS,
   LOCAL_LINE_BYTES_MAX,
-} from '../../protocol/limits.js';
-import type { Crypto, Scheduler } from '../../protocol/seams.js';
+} from '../../protocol/base/limits.js';
+import type { Crypto, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import type { Answer } from '../pipeline/pipeline.js';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import * as limits from '../../protocol/limits.js';
-import { fail, failed, type Result } from '../../protocol/result.js';
-import type { Clock, Crypto, Random, Scheduler } from '../../protocol/seams.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, type Result } from '../../protocol/base/result.js';
+import type { Clock, Crypto, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';

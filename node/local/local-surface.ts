@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import * as limits from '../../protocol/limits.js';
-import { fail } from '../../protocol/result.js';
-import type { Log, Scheduler } from '../../protocol/seams.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail } from '../../protocol/base/result.js';
+import type { Log, Scheduler } from '../../protocol/base/seams.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { type Answer, runOperation } from '../pipeline/pipeline.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RECALL_LIMIT_MAX, TTL_CONFIGURED_SECONDS_MAX } from '../../protocol/limits.js';
+import { RECALL_LIMIT_MAX, TTL_CONFIGURED_SECONDS_MAX } from '../../protocol/base/limits.js';
 import { TIERS } from '../../protocol/memory/memory.js';
 import type { Settings } from '../config/settings.js';
 import { agentId, namespace } from '../pipeline/fields.js';

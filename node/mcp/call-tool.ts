@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { nearest } from '../../protocol/nearest.js';
-import type { Failure } from '../../protocol/result.js';
+import { nearest } from '../../protocol/base/nearest.js';
+import type { Failure } from '../../protocol/base/result.js';
 import type { Profile } from '../bindings/profile.js';
 import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
 import { fieldTypes } from '../pipeline/coerce.js';

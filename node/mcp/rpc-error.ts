@@ -1,5 +1,5 @@
-import { ERRORS, type ErrorRow } from '../../protocol/errors.js';
-import type { Failure } from '../../protocol/result.js';
+import { ERRORS, type ErrorRow } from '../../protocol/base/errors.js';
+import type { Failure } from '../../protocol/base/result.js';
 
 /** JSON-RPC's reserved codes (interface §7). */
 export const PARSE_ERROR = -32700;

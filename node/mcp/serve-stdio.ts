@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
-import { PARENT_POLL_MS } from '../../protocol/limits.js';
-import type { Scheduler, Timer } from '../../protocol/seams.js';
+import { PARENT_POLL_MS } from '../../protocol/base/limits.js';
+import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
 import { LineTransport } from './line-transport.js';

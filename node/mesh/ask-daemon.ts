@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import { peerOfStatement } from '../../protocol/peers/roster-statement.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import type { Settings } from '../config/settings.js';
 import { parseJson } from './forming/mesh-folder.js';

@@ -1,6 +1,6 @@
-import { isPeerId } from '../../protocol/mesh/peer-id.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Clock } from '../../protocol/seams.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { isPeerId } from '../../protocol/log/peer-id.js';
 import type { Settings } from '../config/settings.js';
 import { askDaemon } from './ask-daemon.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';

@@ -1,8 +1,8 @@
 import { compareBuckets, compareNamespaces } from '../../actors/mesh/compare-namespaces.js';
 import { Exchange } from '../../actors/mesh/exchange.js';
 import type { PeerClient } from '../../actors/mesh/peer-client.js';
-import { namespacesOf } from '../../protocol/mesh/digest.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
+import { namespacesOf } from '../../protocol/log/digest.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import type { Store } from '../../storage/port.js';
 import type { ComparedPeer } from './mesh-answers.js';
 

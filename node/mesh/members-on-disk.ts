@@ -1,4 +1,4 @@
-import type { Scheduler } from '../../protocol/seams.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 import type { Services } from '../pipeline/call.js';
 import { MeshState } from './forming/mesh-state.js';
 import { MeshRoster } from './mesh-roster.js';

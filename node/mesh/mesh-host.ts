@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
 import { PeerClient } from '../../actors/mesh/peer-client.js';
-import { MESH_POLL_MS } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Signer } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { MESH_POLL_MS } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Signer } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
 import type { PeerRoute } from '../http/peer-route.js';
 import { COMPARE_TIMEOUT_MS, comparePeers } from './compare-peers.js';

@@ -1,4 +1,4 @@
-import type { Log, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Log, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { ListenerTls } from '../http/listener-tls.js';
 import type { PeerRoute } from '../http/peer-route.js';
 import type { HttpSurface } from '../http/server.js';

@@ -1,4 +1,4 @@
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
+import type { Peer, Roster } from '../../protocol/peers/peer.js';
 import type { Settings } from '../config/settings.js';
 import { MeshState, type StateSeams } from './forming/mesh-state.js';
 import { MeshRoster } from './mesh-roster.js';

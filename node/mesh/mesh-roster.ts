@@ -1,5 +1,5 @@
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
-import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
+import type { Peer, Roster } from '../../protocol/peers/peer.js';
+import { peerOfStatement } from '../../protocol/peers/roster-statement.js';
 import type { MeshState } from './forming/mesh-state.js';
 import { Listeners } from './tls/listeners.js';
 

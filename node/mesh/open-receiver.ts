@@ -1,5 +1,5 @@
-import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
-import type { Roster } from '../../protocol/mesh/peer.js';
+import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
+import type { Roster } from '../../protocol/peers/peer.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
 import { parsePeerScopes } from '../config/peer-scopes.js';
 import type { Services } from '../pipeline/call.js';

@@ -1,8 +1,8 @@
-import { ROSTER_EXCHANGE_MS } from '../../protocol/limits.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
-import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { ROSTER_EXCHANGE_MS } from '../../protocol/base/limits.js';
+import type { Clock, Log, Scheduler, Timer } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/wire/transport.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState } from './forming/mesh-state.js';

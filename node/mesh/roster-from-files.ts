@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
-import { publicKeyFromText } from '../../protocol/agents/key-text.js';
-import { parseFingerprintList } from '../../protocol/mesh/fingerprint-list.js';
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
-import type { Clock, Log } from '../../protocol/seams.js';
+import { publicKeyFromText } from '../../protocol/base/key-text.js';
+import type { Clock, Log } from '../../protocol/base/seams.js';
+import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
+import { parseFingerprintList } from '../../protocol/peers/fingerprint-list.js';
+import type { Peer, Roster } from '../../protocol/peers/peer.js';
 import type { PeerScopes } from '../config/peer-scopes.js';
 import { keyPaths } from '../identity/key-files.js';
 import { listKeys } from '../identity/list-keys.js';

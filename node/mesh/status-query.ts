@@ -1,7 +1,7 @@
-import { heldNamespaces } from '../../protocol/mesh/digest.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import { peerOfStatement } from '../../protocol/mesh/roster-statement.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { heldNamespaces } from '../../protocol/log/digest.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import { peerOfStatement } from '../../protocol/peers/roster-statement.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import { askDaemon } from './ask-daemon.js';

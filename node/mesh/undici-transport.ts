@@ -1,10 +1,10 @@
 import { isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
-import * as limits from '../../protocol/limits.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
-import type { Scheduler } from '../../protocol/seams.js';
+import * as limits from '../../protocol/base/limits.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/wire/transport.js';
 import { fingerprintOfCertificate, peerOfCertificate } from './forming/certificate.js';
 import { connectTo, UntrustedError } from './tls/connect-tls.js';
 

@@ -1,15 +1,15 @@
-import { publicKeyFromText, publicKeyText, signatureFromText } from '../../protocol/agents/key-text.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { PeerTransport } from '../../protocol/mesh/transport.js';
+import { publicKeyFromText, publicKeyText, signatureFromText } from '../../protocol/base/key-text.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Crypto, Random, Signer } from '../../protocol/base/seams.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import {
   CHALLENGE,
   WHOAMI_ANSWER,
   WHOAMI_PATH,
   type WhoamiAnswer,
   whoamiBytes,
-} from '../../protocol/mesh/whoami.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Crypto, Random, Signer } from '../../protocol/seams.js';
+} from '../../protocol/peers/whoami.js';
+import type { PeerTransport } from '../../protocol/wire/transport.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseQuery } from '../http/query-string.js';
 import { VERSION } from '../version.js';

@@ -1,7 +1,7 @@
 import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { PeerTransport } from '../../protocol/mesh/transport.js';
-import type { Crypto, Log, Random, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Crypto, Log, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { PeerTransport } from '../../protocol/wire/transport.js';
 import type { WiredPeer, WiredState } from './mesh-answers.js';
 import { Listeners } from './tls/listeners.js';
 import { type Asked, askWhoami } from './whoami.js';

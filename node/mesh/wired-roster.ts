@@ -1,4 +1,4 @@
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
+import type { Peer, Roster } from '../../protocol/peers/peer.js';
 import type { WiredPeers } from './wired-peers.js';
 
 /**

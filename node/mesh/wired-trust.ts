@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { Log, Scheduler } from '../../protocol/seams.js';
-import { StartRefusedError } from '../../protocol/start-refused.js';
+import type { Log, Scheduler } from '../../protocol/base/seams.js';
+import { StartRefusedError } from '../../protocol/base/start-refused.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import type { Settings } from '../config/settings.js';
 import { isLoopbackHost } from '../http/host-guard.js';
 import { CertificateFiles, fingerprintOfPem } from './tls/certificate-files.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AGENT_TYPE } from '../../protocol/agents/agent.js';
-import * as limits from '../../protocol/limits.js';
+import * as limits from '../../protocol/base/limits.js';
+import { AGENT_TYPE } from '../../protocol/identity/agent.js';
 
 export const agentType = z
   .string()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { publicKeyFromText } from '../../protocol/agents/key-text.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { publicKeyFromText } from '../../protocol/base/key-text.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { operatorView } from '../transfer/operator-view.js';
@@ -85,7 +85,7 @@ export const agentRevokeKey = defineOperation({
 /** The key as standard base64, when it is sound: an unsound key would accept signatures that anyone can make. */
 async function admittedKey(text: string): Promise<Result<string>> {
   const bytes = publicKeyFromText(text);
-  const { publicKeyProblem } = await import('../../protocol/agents/ed25519-admission.js');
+  const { publicKeyProblem } = await import('../../protocol/identity/ed25519-admission.js');
   const problem = bytes === null ? 'it is not the base64 of 32 bytes' : publicKeyProblem(bytes);
   if (bytes !== null && problem === null) return ok(Buffer.from(bytes).toString('base64'));
   return fail('VALIDATION_FAILED', `pubkey_b64: ${problem}`, { fields: ['pubkey_b64'] });

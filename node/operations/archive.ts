@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { isBlank } from '../../protocol/ids.js';
-import type { ArchivedMemory } from '../../protocol/lifecycle/archived-memory.js';
-import * as limits from '../../protocol/limits.js';
+import { isBlank } from '../../protocol/base/ids.js';
+import * as limits from '../../protocol/base/limits.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import type { ArchivedMemory } from '../../protocol/memory/archived-memory.js';
 import type { MemoryJson } from '../../protocol/memory/memory.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
-import { instantFromMs } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

@@ -1,6 +1,6 @@
 import type { CreateLinkOutcome } from '../../protocol/graph/create-link.js';
-import type { Link } from '../../protocol/graph/link.js';
-import { attestationOf, type LinkAttestation, signerOf } from '../../protocol/graph/link-attestation.js';
+import type { Link } from '../../protocol/links/link.js';
+import { attestationOf, type LinkAttestation, signerOf } from '../../protocol/links/link-attestation.js';
 import type { ReadCall, ReadServices } from '../pipeline/call.js';
 
 /** A link as callers see it: unset fields are left out, and the level is what this node believes. */

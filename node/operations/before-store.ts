@@ -2,10 +2,10 @@ import {
   NEAR_DUPLICATE_REFUSE_WAIT_MS,
   NEAR_DUPLICATE_WAIT_MS,
   POTENTIAL_CONTRADICTIONS_WAIT_MS,
-} from '../../protocol/limits.js';
+} from '../../protocol/base/limits.js';
+import { type Failure, fail } from '../../protocol/base/result.js';
 import type { NearDuplicate } from '../../protocol/memory/look-alikes.js';
 import type { Memory } from '../../protocol/memory/memory.js';
-import { type Failure, fail } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /** What a store finds beside its write. */

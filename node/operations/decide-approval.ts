@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { approvalOutput, pendingId, remember } from './memory-pending-approve.js';
 import { approvalAnswer, rejectionAnswer, voteOn } from './vote.js';

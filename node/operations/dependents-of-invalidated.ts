@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Picture } from '../../protocol/graph/pictures.js';
-import { failed } from '../../protocol/result.js';
+import { failed } from '../../protocol/base/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import type { Picture } from '../pipeline/pictures.js';
 import { boundedAnswer } from './traversal.js';
 
 const output = z.object({

@@ -1,4 +1,4 @@
-import { uuidOfDigest } from '../../protocol/ids.js';
+import { uuidOfDigest } from '../../protocol/base/ids.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /** An id that follows from a text, so that nodes that make the same thing at the same time make one row. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { foldedAlias } from '../../protocol/graph/entity.js';
-import * as limits from '../../protocol/limits.js';
+import * as limits from '../../protocol/base/limits.js';
+import { foldedAlias } from '../../protocol/memory/entity.js';
 import * as fields from '../pipeline/fields.js';
 
 /** True for a name that is not too long in the form in which names are compared. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import * as limits from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation, FAMILIES, type Family } from '../pipeline/operation.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import * as limits from '../../protocol/limits.js';
+import * as limits from '../../protocol/base/limits.js';
 import type { LeftOut, MemoryFilter } from '../../protocol/memory/queries.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

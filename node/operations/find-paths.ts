@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Picture, PictureEdge } from '../../protocol/graph/pictures.js';
-import * as limits from '../../protocol/limits.js';
-import { failed } from '../../protocol/result.js';
+import * as limits from '../../protocol/base/limits.js';
+import { failed } from '../../protocol/base/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import type { Picture, PictureEdge } from '../pipeline/pictures.js';
 import { boundedAnswer, momentOf } from './traversal.js';
 
 const output = z.object({

@@ -1,5 +1,5 @@
+import type { Result } from '../../protocol/base/result.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
-import type { Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { seenMemories, seenMemory } from '../pipeline/seen-memories.js';
 import { type Showing, shownMemory } from './shown-memories.js';

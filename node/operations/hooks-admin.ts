@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 

@@ -1,4 +1,4 @@
-import { failed, ok, type Result } from '../../protocol/result.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
 
 /** The outcome of one transaction of a long removal. */
 export interface Batch {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { RELATIONS } from '../../protocol/graph/link.js';
-import type { Picture } from '../../protocol/graph/pictures.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { PATH_SEPARATOR } from '../../protocol/graph/walk.js';
-import * as limits from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { RELATIONS } from '../../protocol/links/link.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import type { Picture } from '../pipeline/pictures.js';
 import { filterFor } from './filter.js';
 import { boundedAnswer, momentOf } from './traversal.js';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Picture } from '../../protocol/graph/pictures.js';
-import * as limits from '../../protocol/limits.js';
-import { fail, failed } from '../../protocol/result.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed } from '../../protocol/base/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
+import type { Picture } from '../pipeline/pictures.js';
 import { boundedAnswer } from './traversal.js';
 
 const output = z.object({

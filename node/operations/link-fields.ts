@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RELATIONS } from '../../protocol/graph/link.js';
+import { RELATIONS } from '../../protocol/links/link.js';
 import * as fields from '../pipeline/fields.js';
 
 /** The fields that operations on links share. */

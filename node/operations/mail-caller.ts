@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /**

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agents/agent.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/identity/agent.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
-import { failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

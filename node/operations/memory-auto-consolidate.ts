@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import * as limits from '../../protocol/base/limits.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { excerpt } from '../../protocol/base/utf8.js';
 import type { ConsolidationGroup } from '../../protocol/lifecycle/queries.js';
-import * as limits from '../../protocol/limits.js';
-import { failed, ok } from '../../protocol/result.js';
-import { excerpt } from '../../protocol/utf8.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { consolidation, hookedConsolidation as joined } from './memory-consolidate.js';

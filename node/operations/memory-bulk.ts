@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { HOOK_CHILDREN_MAX } from '../../actors/hooks/limits.js';
-import { agentIdProblem } from '../../protocol/ids.js';
-import { BATCH_COMMANDS_MAX } from '../../protocol/limits.js';
-import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
+import { agentIdProblem } from '../../protocol/base/ids.js';
+import { BATCH_COMMANDS_MAX } from '../../protocol/base/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { collectInput } from '../bindings/collect-input.js';
 import { operationRoutes } from '../bindings/operation-route.js';
 import type { Caller } from '../identity/caller.js';

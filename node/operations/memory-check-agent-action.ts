@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ACTION_KINDS, type Action, type ActionKind } from '../../protocol/governance/action.js';
-import * as limits from '../../protocol/governance/limits.js';
-import { QUERY_LENGTH_MAX } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { QUERY_LENGTH_MAX } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import * as limits from '../../protocol/base/rule-limits.js';
+import { ACTION_KINDS, type Action, type ActionKind } from '../../protocol/rules/action.js';
 import { freeDiskGib } from '../free-disk.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

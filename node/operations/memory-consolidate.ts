@@ -1,13 +1,13 @@
 import { z } from 'zod';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { instantAfter } from '../../protocol/base/time.js';
 import {
   type ConsolidateMemories,
   type ConsolidateMemoriesOutcome,
   notFoundOf,
 } from '../../protocol/lifecycle/consolidate.js';
-import * as limits from '../../protocol/limits.js';
 import type { Tier } from '../../protocol/memory/memory.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call, ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { failed, ok } from '../../protocol/base/result.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
-import { failed, ok } from '../../protocol/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';

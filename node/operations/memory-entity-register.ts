@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { ENTITY_TAG, foldedAlias } from '../../protocol/graph/entity.js';
-import type { RegisterEntity } from '../../protocol/graph/register-entity.js';
-import { isBlank } from '../../protocol/ids.js';
-import * as limits from '../../protocol/limits.js';
+import { isBlank } from '../../protocol/base/ids.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { excerpt } from '../../protocol/base/utf8.js';
+import { ENTITY_TAG, foldedAlias } from '../../protocol/memory/entity.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { excerpt } from '../../protocol/utf8.js';
+import type { RegisterEntity } from '../../protocol/namespaces/register-entity.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import * as limits from '../../protocol/limits.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import { analyseQuery } from '../../protocol/ranking/query.js';
-import { fail, failed, ok } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { dropReceipts } from '../../actors/maintenance/drop-receipts.js';
 import { unpinRemoved } from '../../actors/maintenance/unpin-removed.js';
-import * as limits from '../../protocol/limits.js';
-import { failed, ok } from '../../protocol/result.js';
+import * as limits from '../../protocol/base/limits.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { inBatches } from './in-batches.js';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { RELATIONS } from '../../protocol/graph/link.js';
-import * as limits from '../../protocol/limits.js';
-import { failed, ok } from '../../protocol/result.js';
+import * as limits from '../../protocol/base/limits.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { RELATIONS } from '../../protocol/links/link.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { shownLinks } from './attested-links.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { taxonomyOf } from '../../protocol/graph/taxonomy.js';
-import { namespaceNameProblem } from '../../protocol/ids.js';
-import * as limits from '../../protocol/limits.js';
-import { failed, ok } from '../../protocol/result.js';
+import { namespaceNameProblem } from '../../protocol/base/ids.js';
+import * as limits from '../../protocol/base/limits.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { taxonomyOf } from '../../protocol/namespaces/taxonomy.js';
 import { defineOperation } from '../pipeline/operation.js';
 
 /** A namespace at which a tree begins; one slash at the end is tolerated (reference-mcp-cli §1.2). */

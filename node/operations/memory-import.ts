@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { unsigned } from '../../protocol/graph/link.js';
-import { isReservedNamespace } from '../../protocol/ids.js';
+import { isReservedNamespace } from '../../protocol/base/ids.js';
+import { BATCH_COMMANDS_MAX, IMPORT_MEMORIES_MAX } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
-import { linkKind } from '../../protocol/kinds/link-kind.js';
 import { isObject } from '../../protocol/kinds/payload.js';
-import { BATCH_COMMANDS_MAX, IMPORT_MEMORIES_MAX } from '../../protocol/limits.js';
-import { isMail } from '../../protocol/messages/mail.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { unsigned } from '../../protocol/links/link.js';
+import { linkKind } from '../../protocol/links/link-kind.js';
+import { isMail } from '../../protocol/namespaces/mail.js';
 import type { ImportMemoryOutcome } from '../../protocol/transfer/import-memory.js';
 import type { Call } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { MARK_READ_BATCH_MAX, MARK_READ_IDS_MAX, UNREAD_IDS_MAX } from '../../protocol/messages/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

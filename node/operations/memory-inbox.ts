@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { INBOX_LIMIT_DEFAULT, INBOX_LIMIT_MAX } from '../../protocol/messages/limits.js';
-import { inboxOf } from '../../protocol/messages/mail.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { inboxOf } from '../../protocol/namespaces/mail.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

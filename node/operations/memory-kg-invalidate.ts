@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { RELATIONS } from '../../protocol/graph/link.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
+import { RELATIONS } from '../../protocol/links/link.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { relation, sourceId, targetId } from './link-fields.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Link, RELATIONS, UNENDED } from '../../protocol/graph/link.js';
-import { linkEnvelopeBytes } from '../../protocol/graph/link-envelope.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
 import { NO_REST } from '../../protocol/kinds/payload.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { type Link, RELATIONS, UNENDED } from '../../protocol/links/link.js';
+import { linkEnvelopeBytes } from '../../protocol/links/link-envelope.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from './filter.js';

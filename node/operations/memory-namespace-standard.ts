@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { GATES } from '../../protocol/governance/effective-policy.js';
-import type { Excepted } from '../../protocol/governance/excepted.js';
-import { type Governance, shownGovernance } from '../../protocol/graph/governance.js';
-import type { ShownStandard } from '../../protocol/graph/names-queries.js';
-import * as limits from '../../protocol/limits.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
+import * as limits from '../../protocol/base/limits.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { GATES } from '../../protocol/namespaces/effective-policy.js';
+import type { Excepted } from '../../protocol/namespaces/excepted.js';
+import { type Governance, shownGovernance } from '../../protocol/namespaces/policy-members.js';
+import type { ShownStandard } from '../../protocol/namespaces/queries.js';
 import { rulingViewer } from '../identity/caller.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

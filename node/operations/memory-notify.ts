@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { PRIORITY_MAX, PRIORITY_MIN } from '../../protocol/limits.js';
+import { PRIORITY_MAX, PRIORITY_MIN } from '../../protocol/base/limits.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
+import { instantAfter } from '../../protocol/base/time.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
-import { addressProblem, inboxOf, MESSAGE_SOURCE, MESSAGE_TAG } from '../../protocol/messages/mail.js';
-import { fail, failed, ok } from '../../protocol/result.js';
-import { instantAfter } from '../../protocol/time.js';
+import { addressProblem, inboxOf, MESSAGE_SOURCE, MESSAGE_TAG } from '../../protocol/namespaces/mail.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

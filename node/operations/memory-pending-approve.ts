@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { REMEMBER } from '../../protocol/kinds/vote-kind.js';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { REMEMBER } from '../../protocol/policies/vote-kind.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { approvalAnswer, voteOn } from './vote.js';
 

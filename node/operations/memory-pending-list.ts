@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { approverJson } from '../../protocol/governance/proposal.js';
-import type { ShownPending } from '../../protocol/governance/queries.js';
-import { PENDING_STATES } from '../../protocol/kinds/pending-kind.js';
-import { PENDING_LIST_DEFAULT, PENDING_LIST_MAX } from '../../protocol/limits.js';
-import type { Instant } from '../../protocol/meanings.js';
-import { failed, ok } from '../../protocol/result.js';
+import { PENDING_LIST_DEFAULT, PENDING_LIST_MAX } from '../../protocol/base/limits.js';
+import type { Instant } from '../../protocol/base/meanings.js';
+import { failed, ok } from '../../protocol/base/result.js';
+import { PENDING_STATES } from '../../protocol/policies/pending-kind.js';
+import { approverJson } from '../../protocol/policies/proposal.js';
+import type { ShownPending } from '../../protocol/policies/queries.js';
 import { rulingViewer } from '../identity/caller.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import {
   freshUse,
   GLOBAL_QUOTA_NAMESPACE,
@@ -8,8 +9,7 @@ import {
   quotaHolder,
   rolledUse,
   writtenBytesPerDay,
-} from '../../protocol/agents/quota.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+} from '../../protocol/identity/quota.js';
 import { quotaLimits } from '../config/quota-limits.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { RULE_TEXT_LENGTH_MAX } from '../../protocol/governance/limits.js';
-import { trustOf } from '../../protocol/governance/rule-signature.js';
-import { type RuleTrust, ruleProblem } from '../../protocol/governance/rules.js';
-import type { Rule } from '../../protocol/kinds/rule-kind.js';
-import { failed, ok, type Result } from '../../protocol/result.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { RULE_TEXT_LENGTH_MAX } from '../../protocol/base/rule-limits.js';
+import type { Rule } from '../../protocol/rules/rule-kind.js';
+import { trustOf } from '../../protocol/rules/rule-signature.js';
+import { type RuleTrust, ruleProblem } from '../../protocol/rules/rules.js';
 import { ruleSettings } from '../config/rule-settings.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { addressProblem, sharedNamespace } from '../../protocol/messages/mail.js';
-import { fail, failed, ok } from '../../protocol/result.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
+import { addressProblem, sharedNamespace } from '../../protocol/namespaces/mail.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { aroundOperation } from '../pipeline/operation-hooks.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { defineOperation } from '../pipeline/operation.js';
 
 /** Counts of the whole store (interface §4.1, GET /stats). */

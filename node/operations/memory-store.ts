@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
+import { fail, failed, ok } from '../../protocol/base/result.js';
+import { instantAfter } from '../../protocol/base/time.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../protocol/memory/new-memory.js';
 import { ON_CONFLICT } from '../../protocol/memory/on-conflict.js';
-import { fail, failed, ok } from '../../protocol/result.js';
-import { instantAfter } from '../../protocol/time.js';
 import { ttlSecondsOf } from '../config/life-policy.js';
 import type { Call, ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';

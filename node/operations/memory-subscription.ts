@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { memoryIdProblem } from '../../protocol/ids.js';
-import * as limits from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { utf8Bytes } from '../../protocol/utf8.js';
+import { memoryIdProblem } from '../../protocol/base/ids.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { utf8Bytes } from '../../protocol/base/utf8.js';
 import { ALL_EVENTS, EVENT_TYPES, eventList } from '../../protocol/webhooks/event-types.js';
 import type { Subscription } from '../../protocol/webhooks/subscription.js';
 import { rulingViewer } from '../identity/caller.js';

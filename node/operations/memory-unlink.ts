@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { failed, ok } from '../../protocol/result.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { LINK_ALIASES, relation, sourceId, targetId } from './link-fields.js';
 import { resolveId } from './resolve-id.js';

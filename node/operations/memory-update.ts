@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { fail, failed, ok } from '../../protocol/base/result.js';
+import { instantAfter } from '../../protocol/base/time.js';
 import type { MemoryPatch } from '../../protocol/memory/update.js';
-import { fail, failed, ok } from '../../protocol/result.js';
-import { instantAfter } from '../../protocol/time.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

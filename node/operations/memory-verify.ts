@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type Link, linkId, RELATIONS } from '../../protocol/graph/link.js';
-import { linkFindings } from '../../protocol/graph/link-attestation.js';
+import * as limits from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { StoredLink } from '../../protocol/graph/link-queries.js';
-import * as limits from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { type Link, linkId, RELATIONS } from '../../protocol/links/link.js';
+import { linkFindings } from '../../protocol/links/link-attestation.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 import { attestedLinks } from './attested-links.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { REMEMBERED_LIST_MAX } from '../../protocol/limits.js';
-import { failed, ok } from '../../protocol/result.js';
+import { REMEMBERED_LIST_MAX } from '../../protocol/base/limits.js';
+import { failed, ok } from '../../protocol/base/result.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 

@@ -1,4 +1,4 @@
-import type { Standard } from '../../protocol/kinds/standard-kind.js';
+import type { Standard } from '../../protocol/memory/standard-kind.js';
 
 /** One entry of `[[permissions.rules]]` (reference-federation §2.7). */
 export interface PermissionRule {

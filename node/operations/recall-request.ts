@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import * as limits from '../../protocol/limits.js';
+import * as limits from '../../protocol/base/limits.js';
+import { ageSeconds, instantAfter } from '../../protocol/base/time.js';
 import { CONFIDENCE_TIERS } from '../../protocol/memory/confidence.js';
 import { KINDS } from '../../protocol/memory/memory.js';
+import type { RecallFilter } from '../../protocol/memory/recall-request.js';
 import { RECALL_MIN_SCORE } from '../../protocol/ranking/likelihood.js';
-import type { RecallFilter } from '../../protocol/ranking/types.js';
-import { ageSeconds, instantAfter } from '../../protocol/time.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 

@@ -1,4 +1,4 @@
-import { failed, ok, type Result } from '../../protocol/result.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /** The full id for an id or a unique prefix: NOT_FOUND or AMBIGUOUS_ID_PREFIX. */

@@ -1,6 +1,6 @@
-import { attesterOf, claimsAttestation, isAttested, shownAsClaimed } from '../../protocol/memory/judge.js';
 import { type Memory, memoryJson, ownerOf } from '../../protocol/memory/memory.js';
 import type { ReadCall } from '../pipeline/call.js';
+import { attesterOf, claimsAttestation, isAttested, shownAsClaimed } from './judge.js';
 
 /** What of a call is needed to show memories. */
 export interface Showing {

@@ -1,4 +1,4 @@
-import { subtreeRoot } from '../../protocol/ids.js';
+import { subtreeRoot } from '../../protocol/base/ids.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /**

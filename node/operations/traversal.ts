@@ -1,7 +1,7 @@
+import type { Instant } from '../../protocol/base/meanings.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { GraphMoment } from '../../protocol/graph/moment.js';
 import type { Traversal } from '../../protocol/graph/queries.js';
-import type { Instant } from '../../protocol/meanings.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /** Which links a question counts: those that held at `valid_at`, or else when they were believed, or else now. */

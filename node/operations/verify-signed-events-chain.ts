@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { publicKeyFromText } from '../../protocol/agents/key-text.js';
-import { type AuditReport, AuditVerifier } from '../../protocol/audit.js';
-import { AUDIT_PAGE_ROWS } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { publicKeyFromText } from '../../protocol/base/key-text.js';
+import { AUDIT_PAGE_ROWS } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { type AuditReport, AuditVerifier } from '../../protocol/log/audit.js';
 import type { ReadCall, ReadServices } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,6 +1,6 @@
-import type { PendingOutcome, VotePending } from '../../protocol/governance/decide-pending.js';
-import type { Remember } from '../../protocol/kinds/vote-kind.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { PendingOutcome, VotePending } from '../../protocol/policies/decide-pending.js';
+import type { Remember } from '../../protocol/policies/vote-kind.js';
 import { rulingViewer } from '../identity/caller.js';
 import type { Call } from '../pipeline/call.js';
 

@@ -1,5 +1,5 @@
-import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Caller } from '../identity/caller.js';
 import { verifyWrite } from '../identity/sign-write.js';
 import type { Attestation, ReadServices } from './call.js';

@@ -1,10 +1,10 @@
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { QuorumOutcome } from '../../actors/mesh/parts.js';
-import type { SignedEnvelope } from '../../protocol/agents/signed-envelope.js';
-import type { Chain } from '../../protocol/decide/chain.js';
+import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/base/seams.js';
+import type { Chain } from '../../protocol/chain.js';
+import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { WriteSignature } from '../../protocol/memory/memory.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
-import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/seams.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';

@@ -1,5 +1,5 @@
-import { CLOCK_AHEAD_MS_MAX } from '../../protocol/limits.js';
-import type { Failure } from '../../protocol/result.js';
+import { CLOCK_AHEAD_MS_MAX } from '../../protocol/base/limits.js';
+import type { Failure } from '../../protocol/base/result.js';
 import type { Replication } from './call.js';
 
 /** Why this node writes nothing now: its clock is so far ahead of its peers' that they would not take it. */

@@ -7,11 +7,11 @@ import {
   namespaceNameProblem,
   subtreeProblem,
   subtreeRoot,
-} from '../../protocol/ids.js';
-import * as limits from '../../protocol/limits.js';
+} from '../../protocol/base/ids.js';
+import * as limits from '../../protocol/base/limits.js';
+import { canonicalInstant } from '../../protocol/base/time.js';
+import { characters } from '../../protocol/base/utf8.js';
 import { KINDS, SCOPES, TIERS } from '../../protocol/memory/memory.js';
-import { canonicalInstant } from '../../protocol/time.js';
-import { characters } from '../../protocol/utf8.js';
 
 /**
  * The fields that operations share, each with its rules (interface §2.1, reference-http §2.1). Instants become

@@ -1,6 +1,6 @@
-import { dotText, mermaidText } from '../../protocol/graph/pictures.js';
-import { toon } from '../../protocol/toon.js';
 import type { Operation } from './operation.js';
+import { dotText, mermaidText } from './pictures.js';
+import { toon } from './toon.js';
 
 /** The answer in the `format` that the input requests; null where the answer is JSON. */
 export function formattedText(

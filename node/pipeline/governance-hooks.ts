@@ -1,12 +1,12 @@
 import type { Fired } from '../../actors/hooks/chain.js';
-import type { Command } from '../../protocol/commands.js';
-import { gatedWord } from '../../protocol/governance/gated-action.js';
+import { subtreeRoot } from '../../protocol/base/ids.js';
+import type { MemoryId } from '../../protocol/base/meanings.js';
+import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import { subtreeRoot } from '../../protocol/ids.js';
-import type { MemoryId } from '../../protocol/meanings.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
-import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
+import { gatedWord } from '../../protocol/policies/gated-action.js';
+import type { Command } from '../../protocol/release.js';
 import type { Store } from '../../storage/port.js';
 import { consult, type HookRun, vetoOf } from './run-hooks.js';
 

@@ -1,9 +1,9 @@
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import type { Approver } from '../../protocol/governance/effective-policy.js';
-import { gatedWord } from '../../protocol/governance/gated-action.js';
-import type { AskedPlace, ComingRow, PendingAction, SeenRow } from '../../protocol/kinds/pending-kind.js';
-import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
-import type { Random } from '../../protocol/seams.js';
+import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Random } from '../../protocol/base/seams.js';
+import type { Approver } from '../../protocol/namespaces/effective-policy.js';
+import { gatedWord } from '../../protocol/policies/gated-action.js';
+import type { AskedPlace, ComingRow, PendingAction, SeenRow } from '../../protocol/policies/pending-kind.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';

@@ -1,6 +1,6 @@
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import type { Chain } from '../../protocol/decide/chain.js';
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { Chain } from '../../protocol/chain.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 

@@ -1,5 +1,5 @@
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
 import type { Call, ReadCall, Services } from './call.js';
 import type { Operation } from './operation.js';
 import type { OperationHooks } from './operation-hooks.js';

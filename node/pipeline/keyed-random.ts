@@ -1,4 +1,4 @@
-import type { Crypto, Random } from '../../protocol/seams.js';
+import type { Crypto, Random } from '../../protocol/base/seams.js';
 
 /** Random whose ids follow from a key: a call that runs again under its key makes the same ids. */
 export function keyedRandom(

@@ -1,7 +1,7 @@
 import type { HookDenial } from '../../actors/hooks/chain.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import type { Result } from '../../protocol/result.js';
 import type { ReadCall } from './call.js';
 
 type Fields = Readonly<Record<string, unknown>>;

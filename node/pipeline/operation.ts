@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { Picture } from '../../protocol/graph/pictures.js';
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { Call, ReadCall } from './call.js';
 import type { OperationHooks } from './operation-hooks.js';
+import type { Picture } from './pictures.js';
 
 /** Tool families, in their fixed order (reference-mcp-cli §1.1). */
 export const FAMILIES = [

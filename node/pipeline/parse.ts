@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import { fieldTypes, parseJson } from './coerce.js';
 import { usePlainWords } from './issue-text.js';
 import type { Operation } from './operation.js';

@@ -1,5 +1,5 @@
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';

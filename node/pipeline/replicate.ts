@@ -1,6 +1,6 @@
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
-import { type Appended, ok, type Result } from '../../protocol/result.js';
+import { type Appended, ok, type Result } from '../../protocol/base/result.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions } from '../../storage/port.js';
 import type { Replication, Services } from './call.js';

@@ -2,11 +2,11 @@ import type { ChainResult, Fired, HookDenial } from '../../actors/hooks/chain.js
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import { HOOK_QUESTION_MARGIN_MS } from '../../actors/hooks/limits.js';
 import { usualAnswer } from '../../actors/hooks/questions.js';
+import type { AgentId, Instant } from '../../protocol/base/meanings.js';
+import type { Failure } from '../../protocol/base/result.js';
+import type { Clock, Log } from '../../protocol/base/seams.js';
 import { HOOK_DENY_CODE, type HookPayload } from '../../protocol/hooks/decision.js';
 import { type HookEvent, hookEventRow } from '../../protocol/hooks/events.js';
-import type { AgentId, Instant } from '../../protocol/meanings.js';
-import type { Failure } from '../../protocol/result.js';
-import type { Clock, Log } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 
 /** What runs the hooks of one call. */

@@ -1,6 +1,6 @@
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Signer } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Signer } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import type { Caller } from '../identity/caller.js';
 import { KeyFileError } from '../identity/key-file.js';
 import { loadAgentKey } from '../identity/key-files.js';

@@ -1,8 +1,8 @@
 import {
   POTENTIAL_CONTRADICTIONS_BURST_MAX,
   POTENTIAL_CONTRADICTIONS_PER_SECOND,
-} from '../../protocol/limits.js';
-import type { Clock, Scheduler } from '../../protocol/seams.js';
+} from '../../protocol/base/limits.js';
+import type { Clock, Scheduler } from '../../protocol/base/seams.js';
 import type { StoreAdvice } from '../pipeline/call.js';
 
 /**

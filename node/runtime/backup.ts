@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
-import { fail, type Result } from '../../protocol/result.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { fail, type Result } from '../../protocol/base/result.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { namingDisk } from '../../storage/disk-failure.js';
 import { takeBackup } from '../../storage/sqlite/backup.js';
 import { type Restored, restoreBackup } from '../../storage/sqlite/restore.js';

@@ -4,7 +4,7 @@ import { Questions } from '../../actors/hooks/questions.js';
 import { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import { InboxStream } from '../../actors/streams/inbox-stream.js';
 import { WebhookDispatcher } from '../../actors/webhooks/dispatcher.js';
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';

@@ -1,4 +1,4 @@
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 
 /**
  * Remembers that writes are refused until a restart, and that the engine found damage in the database file: the node is degraded until the file is repaired and the

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import type { Store } from '../../storage/port.js';

@@ -1,4 +1,4 @@
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 import { LocalSurface } from '../local/local-surface.js';
 import { OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';

@@ -1,5 +1,5 @@
-import { OWNER_SOCKET_TIMEOUT_MS, REMOTE_OWNER_SOCKET_TIMEOUT_MS } from '../../protocol/limits.js';
-import type { Log } from '../../protocol/seams.js';
+import { OWNER_SOCKET_TIMEOUT_MS, REMOTE_OWNER_SOCKET_TIMEOUT_MS } from '../../protocol/base/limits.js';
+import type { Log } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import { VectorClient } from '../../storage/vectors/vector-client.js';
 import type { Settings } from '../config/settings.js';

@@ -1,4 +1,4 @@
-import { publicKeyFromText } from '../../protocol/agents/key-text.js';
+import { publicKeyFromText } from '../../protocol/base/key-text.js';
 import { ConfigError } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
 
@@ -14,7 +14,7 @@ export async function refuseUnsafeOperatorKey(
       '[governance] require_operator_pubkey is set, but there is no operator key: make one with "mnemesh rules keygen", then set SVC_OPERATOR_PUBKEY or [governance] operator_pubkey',
     );
   }
-  const { publicKeyProblem } = await import('../../protocol/agents/ed25519-admission.js');
+  const { publicKeyProblem } = await import('../../protocol/identity/ed25519-admission.js');
   const problem = publicKeyProblem(key);
   if (problem !== null) throw new ConfigError(`the operator key cannot be used: ${problem}`);
 }

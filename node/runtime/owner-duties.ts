@@ -14,9 +14,9 @@ import {
   NEAR_DUPLICATE_REST_WRITING,
   NEAR_DUPLICATE_ROUND_MS,
   OWNER_TAKEOVER_MS,
-} from '../../protocol/limits.js';
-import type { Clock, Log, Random, Scheduler } from '../../protocol/seams.js';
-import { instantAfter, instantFromMs } from '../../protocol/time.js';
+} from '../../protocol/base/limits.js';
+import type { Clock, Log, Random, Scheduler } from '../../protocol/base/seams.js';
+import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import type { OwnedSemantics } from '../semantics/owned-semantics.js';

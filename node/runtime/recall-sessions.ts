@@ -1,4 +1,4 @@
-import { SESSION_ROWS_MAX, SESSIONS_MAX } from '../../protocol/limits.js';
+import { SESSION_ROWS_MAX, SESSIONS_MAX } from '../../protocol/base/limits.js';
 import type { RecallSessions } from '../pipeline/call.js';
 
 /**

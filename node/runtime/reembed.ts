@@ -1,8 +1,8 @@
-import { REEMBED_ROWS_MAX } from '../../protocol/limits.js';
+import { REEMBED_ROWS_MAX } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Scheduler } from '../../protocol/base/seams.js';
 import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../protocol/maintenance/queries.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Scheduler } from '../../protocol/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { Services } from '../pipeline/call.js';
 import { openEmbedder } from '../semantics/open-embedder.js';

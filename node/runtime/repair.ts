@@ -1,5 +1,5 @@
+import type { Result } from '../../protocol/base/result.js';
 import type { ResetClockOutcome } from '../../protocol/replication/reset-clock.js';
-import type { Result } from '../../protocol/result.js';
 import { namingDisk } from '../../storage/disk-failure.js';
 import { type RepairedDatabase, repairDatabase } from '../../storage/sqlite/repair-database.js';
 import { resetClock } from '../../storage/sqlite/reset-clock.js';

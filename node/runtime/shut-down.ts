@@ -1,5 +1,5 @@
 import type { Supervisor } from '../../actors/core/supervisor.js';
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 import { systemClock } from '../seams.js';
 import type { DaemonParts } from './daemon-parts.js';
 import { checkpoint } from './database-file.js';

@@ -1,4 +1,4 @@
-import type { Log } from '../../protocol/seams.js';
+import type { Log } from '../../protocol/base/seams.js';
 import { ConfigError } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
 import { isLoopbackHost } from '../http/host-guard.js';

@@ -1,11 +1,11 @@
 import type { AskOptions } from '../../actors/core/ask.js';
 import type { BatchWorker } from '../../actors/core/batch-worker.js';
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { REQUEST_DEADLINE_MS, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
+import { REQUEST_DEADLINE_MS, WRITE_DEADLINE_MS } from '../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock } from '../../protocol/base/seams.js';
 import type { RankedMemories, RecallMemories } from '../../protocol/memory/queries.js';
 import type { AnswerOf, Answers, Query } from '../../protocol/queries.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Clock } from '../../protocol/seams.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store, TimedCommand } from '../../storage/port.js';
 import type { Reader } from '../../storage/sqlite/reader.js';
 import type { Read, Reading } from '../threads/messages.js';

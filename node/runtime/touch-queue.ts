@@ -6,10 +6,10 @@ import {
   TOUCH_BATCH_MAX,
   TOUCH_FLUSH_INTERVAL_MS,
   TOUCHES_PENDING_MAX,
-} from '../../protocol/limits.js';
+} from '../../protocol/base/limits.js';
+import type { Log, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { LifePolicy } from '../../protocol/memory/life-policy.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
-import type { Log, Scheduler, Timer } from '../../protocol/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { TouchQueue } from '../pipeline/call.js';
 

@@ -1,5 +1,5 @@
-import { quotaHolder } from '../../protocol/agents/quota.js';
-import { VERIFY_CALLERS_MAX, VERIFY_NONCES_MAX } from '../../protocol/limits.js';
+import { VERIFY_CALLERS_MAX, VERIFY_NONCES_MAX } from '../../protocol/base/limits.js';
+import { quotaHolder } from '../../protocol/identity/quota.js';
 import type { Verifications } from '../pipeline/call.js';
 
 /**

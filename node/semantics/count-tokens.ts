@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { CountTokens } from '../../protocol/ranking/budget.js';
+import type { CountTokens } from './budget.js';
 
 type Encoding = typeof import('gpt-tokenizer/encoding/cl100k_base');
 

@@ -1,6 +1,6 @@
-import type { UnrelatedTexts } from '../../protocol/ranking/types.js';
-import type { Result } from '../../protocol/result.js';
-import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { Clock, Log, Scheduler } from '../../protocol/base/seams.js';
+import type { UnrelatedTexts } from '../../protocol/memory/recall-request.js';
 
 /** What embedders need of the process. */
 export interface EmbedderSeams {

@@ -1,4 +1,4 @@
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { EmbedderDepth } from './embedder.js';
 
 /** Most texts of one background batch. */

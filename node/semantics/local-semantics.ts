@@ -1,5 +1,5 @@
 import type { EmbeddedText, MemoryEmbedder } from '../../actors/maintenance/backfill.js';
-import { subtreeRoot, withAncestors } from '../../protocol/ids.js';
+import { subtreeRoot, withAncestors } from '../../protocol/base/ids.js';
 import {
   QUERY_EMBED_COLD_WAIT_MS,
   QUERY_EMBED_NEXT_WAIT_MS,
@@ -8,12 +8,12 @@ import {
   VECTOR_FILTERED_HITS_MAX,
   VECTOR_HITS_MAX,
   VECTOR_SEARCH_WAIT_MS,
-} from '../../protocol/limits.js';
-import { isFiltered } from '../../protocol/ranking/filter.js';
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import { ok, type Result } from '../../protocol/result.js';
-import type { Clock } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+} from '../../protocol/base/limits.js';
+import { ok, type Result } from '../../protocol/base/result.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import { isFiltered } from '../../protocol/memory/recall-filter.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { Store } from '../../storage/port.js';
 import type { VectorClient } from '../../storage/vectors/vector-client.js';
 import { chunkMemory } from './chunking.js';

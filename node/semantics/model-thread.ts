@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { fail, ok } from '../../protocol/result.js';
+import { fail, ok } from '../../protocol/base/result.js';
 import type { EmbedCall, EmbedReply } from './embedder-messages.js';
 import type { EmbeddingJob } from './embedding-queue.js';
 

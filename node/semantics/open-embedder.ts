@@ -1,5 +1,5 @@
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
 import { vendorOf } from '../config/embed-vendors.js';
 import type { Settings } from '../config/settings.js';
 import type { Embedder, EmbedderSeams } from './embedder.js';

@@ -1,9 +1,9 @@
 import type { NextRound } from '../../actors/core/loop.js';
 import { BACKFILL_IDLE_MS, backfillRound } from '../../actors/maintenance/backfill.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { Log } from '../../protocol/base/seams.js';
 import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import type { Result } from '../../protocol/result.js';
-import type { Log } from '../../protocol/seams.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { Store } from '../../storage/port.js';
 import type { Embedder } from './embedder.js';
 import type { LocalSemantics } from './local-semantics.js';

@@ -5,11 +5,11 @@ import {
   OWNER_SOCKET_IDLE_MS,
   OWNER_SOCKET_LINE_BYTES_MAX,
   OWNER_SOCKET_TIMEOUT_MS,
-} from '../../protocol/limits.js';
+} from '../../protocol/base/limits.js';
+import type { Clock, Log, Scheduler } from '../../protocol/base/seams.js';
 import { CONFIDENCE_TIERS } from '../../protocol/memory/confidence.js';
 import { TIERS } from '../../protocol/memory/memory.js';
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import type { Clock, Log, Scheduler } from '../../protocol/seams.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { Store } from '../../storage/port.js';
 import { LineSplitter } from '../line-splitter.js';
 import { connectTo, linesOf, listenPrivately, type SocketNames } from '../private-socket.js';

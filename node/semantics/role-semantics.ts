@@ -1,4 +1,4 @@
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { RecallFilter, VectorEvidence, Viewer } from '../../protocol/ranking/types.js';
+import type { RecallFilter, VectorEvidence, Viewer } from '../../protocol/memory/recall-request.js';
 
 /** The question of a recall to the semantic side. */
 export interface SemanticRequest {

@@ -1,7 +1,7 @@
 import { availableParallelism, freemem } from 'node:os';
-import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/limits.js';
-import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Clock, Log, Scheduler, Timer } from '../../protocol/seams.js';
+import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/base/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock, Log, Scheduler, Timer } from '../../protocol/base/seams.js';
 import { chunkQuery } from './chunking.js';
 import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from './embedder.js';
 import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.js';

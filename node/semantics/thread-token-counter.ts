@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { REQUEST_DEADLINE_MS } from '../../protocol/limits.js';
-import { type Failure, fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import { REQUEST_DEADLINE_MS } from '../../protocol/base/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { TokenCounter } from './token-counter.js';
 import type { CountCall, CountReply } from './token-messages.js';
 

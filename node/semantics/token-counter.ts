@@ -1,5 +1,5 @@
-import { type CountTokens, countsWithin } from '../../protocol/ranking/budget.js';
-import { ok, type Result } from '../../protocol/result.js';
+import { ok, type Result } from '../../protocol/base/result.js';
+import { type CountTokens, countsWithin } from './budget.js';
 import { loadTokenCounting } from './count-tokens.js';
 
 /** Counts cl100k tokens, the unit of `budget_tokens` (interface §4.3). */

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { countsWithin } from '../../protocol/ranking/budget.js';
 import { systemClock } from '../seams.js';
+import { countsWithin } from './budget.js';
 import { loadTokenCounting } from './count-tokens.js';
 import type { CountCall, CountReply } from './token-messages.js';
 

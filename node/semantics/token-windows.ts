@@ -1,4 +1,4 @@
-import { EMBED_WINDOW_TOKENS_MAX } from '../../protocol/limits.js';
+import { EMBED_WINDOW_TOKENS_MAX } from '../../protocol/base/limits.js';
 
 /** Characters of which a tokenizer makes about one token each: scripts without spaces, and Korean. */
 const DENSE =

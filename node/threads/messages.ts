@@ -1,7 +1,7 @@
-import type { NodeQuotas } from '../../protocol/agents/quota.js';
-import type { RuleSettings } from '../../protocol/governance/rule-signature.js';
-import type { NodeGovernance } from '../../protocol/governance/settings.js';
+import type { NodeGovernance } from '../../protocol/decide/permissions.js';
+import type { NodeQuotas } from '../../protocol/identity/quota.js';
 import type { Answers, Query } from '../../protocol/queries.js';
+import type { RuleSettings } from '../../protocol/rules/rule-signature.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 

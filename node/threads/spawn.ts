@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { StorageThread } from '../../actors/storage/storage-thread.js';
-import type { Result } from '../../protocol/result.js';
-import type { Log } from '../../protocol/seams.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { Log } from '../../protocol/base/seams.js';
 import type { FromThread, StorageThreadData, ToThread } from './messages.js';
 
 /**

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { fail } from '../../protocol/result.js';
+import { fail } from '../../protocol/base/result.js';
 import type { TimedCommand } from '../../storage/port.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { DatabaseBusyError, Writer } from '../../storage/sqlite/writer.js';

@@ -1,5 +1,5 @@
-import { CLOCK_AHEAD_MS_MAX } from '../../protocol/limits.js';
-import { fail, type Result } from '../../protocol/result.js';
+import { CLOCK_AHEAD_MS_MAX } from '../../protocol/base/limits.js';
+import { fail, type Result } from '../../protocol/base/result.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 /** Members that date what has happened, in rows of every kind. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { HEADER_TEXT_LENGTH_MAX } from '../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { RecordPlace } from '../../protocol/kinds/record.js';
-import { HEADER_TEXT_LENGTH_MAX } from '../../protocol/limits.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
 import type { ExportLinkPlace, ExportPlace } from '../../protocol/transfer/queries.js';
 
 /** Where the next page of an export begins: among the memories and links, or among the records, which follow them. */

@@ -1,7 +1,7 @@
-import type { Link } from '../../protocol/graph/link.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
 import { NO_REST, parsedObject, type Rest } from '../../protocol/kinds/payload.js';
 import type { RecordImage } from '../../protocol/kinds/record.js';
+import type { Link } from '../../protocol/links/link.js';
 import { type Memory, type MemoryJson, memoryJson } from '../../protocol/memory/memory.js';
 
 /**

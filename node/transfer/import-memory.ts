@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import type { Link } from '../../protocol/graph/link.js';
-import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/ids.js';
-import { linkKind } from '../../protocol/kinds/link-kind.js';
-import { memoryKind } from '../../protocol/kinds/memory-kind.js';
+import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/base/ids.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { NO_REST } from '../../protocol/kinds/payload.js';
+import type { Link } from '../../protocol/links/link.js';
+import { linkKind } from '../../protocol/links/link-kind.js';
 import type { Memory } from '../../protocol/memory/memory.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { memoryKind } from '../../protocol/memory/memory-kind.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { parseInput } from '../pipeline/parse.js';
 import { importedLink, importedMemory, MEMORY_ALIASES } from './import-row.js';

@@ -1,12 +1,12 @@
-import { publicKeyFromText, signatureFromText } from '../../protocol/agents/key-text.js';
-import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/ids.js';
+import { agentIdProblem, RESERVED_PRINCIPALS } from '../../protocol/base/ids.js';
+import { publicKeyFromText, signatureFromText } from '../../protocol/base/key-text.js';
+import { IMPORT_ROW_BYTES_MAX } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
 import { isObject } from '../../protocol/kinds/payload.js';
 import type { RecordImage } from '../../protocol/kinds/record.js';
-import { IMPORT_ROW_BYTES_MAX } from '../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import type { Crypto } from '../../protocol/seams.js';
 import { importableKind } from '../../protocol/transfer/import-record.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { objectProblem } from '../pipeline/fields.js';
@@ -74,7 +74,7 @@ export async function authorHolds(kind: Kind, payload: string, crypto: Crypto): 
   };
   const { holds } = kind.author(payload, { crypto, signatureFromText, keyFromText });
   if (!named) return holds;
-  const { publicKeyProblem } = await import('../../protocol/agents/ed25519-admission.js');
+  const { publicKeyProblem } = await import('../../protocol/identity/ed25519-admission.js');
   const fitKey = (text: string) => {
     const publicKey = publicKeyFromText(text);
     return publicKey !== null && publicKeyProblem(publicKey) === null ? publicKey : null;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { RELATIONS } from '../../protocol/graph/link.js';
+import * as limits from '../../protocol/base/limits.js';
 import { isBase64OrNull } from '../../protocol/kinds/payload.js';
-import * as limits from '../../protocol/limits.js';
+import { RELATIONS } from '../../protocol/links/link.js';
 import * as fields from '../pipeline/fields.js';
 
 const count = z.int().min(0).max(limits.ACCESS_COUNT_MAX);

@@ -1,6 +1,6 @@
-import { writeEnvelopeBytes } from '../../protocol/agents/write-envelope.js';
+import { canonicalInstant } from '../../protocol/base/time.js';
+import { writeEnvelopeBytes } from '../../protocol/identity/write-envelope.js';
 import { type Memory, ownerOf } from '../../protocol/memory/memory.js';
-import { canonicalInstant } from '../../protocol/time.js';
 import type { ReadServices } from '../pipeline/call.js';
 
 /** The value of an imported signature. */

@@ -1,5 +1,5 @@
-import type { Viewer } from '../../protocol/ranking/types.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Viewer } from '../../protocol/memory/recall-request.js';
 import type { Caller } from '../identity/caller.js';
 
 /**

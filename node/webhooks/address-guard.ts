@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { SUBSCRIPTION_URL_BYTES_MAX } from '../../protocol/limits.js';
-import { utf8Bytes } from '../../protocol/utf8.js';
+import { SUBSCRIPTION_URL_BYTES_MAX } from '../../protocol/base/limits.js';
+import { utf8Bytes } from '../../protocol/base/utf8.js';
 
 /** Why an address may not be called; null for one that may. */
 export type Refusal = string | null;

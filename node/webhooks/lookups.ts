@@ -1,4 +1,4 @@
-import { WEBHOOK_LOOKUPS_MAX } from '../../protocol/limits.js';
+import { WEBHOOK_LOOKUPS_MAX } from '../../protocol/base/limits.js';
 
 /** An address of a host, as a resolver answers it. */
 export interface Resolved {

@@ -1,8 +1,8 @@
-import type { Ask } from '../ask.js';
-import type { AgentId } from '../meanings.js';
+import type { Ask } from '../base/ask.js';
+import type { AgentId } from '../base/meanings.js';
+import type { AgentKeys, AgentRecord } from '../identity/agent.js';
+import type { QuotaUse } from '../identity/quota.js';
 import type { LeftOut } from '../memory/queries.js';
-import type { AgentKeys, AgentRecord } from './agent.js';
-import type { QuotaUse } from './quota.js';
 
 /** Queries of agents and their quotas, each with its answer. */
 export interface AgentQueries {

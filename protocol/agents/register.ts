@@ -1,15 +1,15 @@
+import { AGENT_KEYS_BEFORE_MAX, LAST_SEEN_INTERVAL_SECONDS } from '../base/limits.js';
+import type { AgentId } from '../base/meanings.js';
+import { type Failure, fail, failed } from '../base/result.js';
+import { instantAfter } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, type ReadRequest, read } from '../decide/reads.js';
-import { AGENT_KEYS_BEFORE_MAX, LAST_SEEN_INTERVAL_SECONDS } from '../limits.js';
-import type { AgentId } from '../meanings.js';
+import { AGENTS_NAMESPACE, type AgentRecord, agentKeysOf, agentOf, agentTitle } from '../identity/agent.js';
+import { chargeRegistration } from '../identity/ensure-quota.js';
+import type { SignedEnvelope } from '../identity/signed-envelope.js';
 import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
-import type { Viewer } from '../ranking/types.js';
-import { type Failure, fail, failed } from '../result.js';
-import { instantAfter } from '../time.js';
-import { AGENTS_NAMESPACE, type AgentRecord, agentKeysOf, agentOf, agentTitle } from './agent.js';
-import { chargeRegistration } from './ensure-quota.js';
-import type { SignedEnvelope } from './signed-envelope.js';
+import type { Viewer } from '../memory/recall-request.js';
 
 /** Registers an agent, or refreshes its record (interface §2.4). */
 export interface RegisterAgent {

@@ -1,13 +1,13 @@
-import type { NodeQuotas } from '../agents/quota.js';
-import type { Requester } from '../governance/requester.js';
-import type { RuleTrust } from '../governance/rules.js';
-import type { NodeGovernance } from '../governance/settings.js';
+import type { Instant, PeerId } from '../base/meanings.js';
+import type { Result } from '../base/result.js';
+import type { NodeQuotas } from '../identity/quota.js';
 import type { Kinds } from '../kinds/kinds.js';
-import type { SeenRow } from '../kinds/pending-kind.js';
-import type { Instant, PeerId } from '../meanings.js';
-import type { Result } from '../result.js';
+import type { SeenRow } from '../policies/pending-kind.js';
+import type { RuleTrust } from '../rules/rules.js';
 import type { Mutation } from './mutations.js';
+import type { NodeGovernance } from './permissions.js';
 import type { ReadRequest } from './reads.js';
+import type { Requester } from './requester.js';
 
 /**
  * How a write decides. A decision is a generator. It yields the rows that it must read; the engine loads them inside

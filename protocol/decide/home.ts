@@ -1,11 +1,11 @@
-import { type Adoption, adoptionKind } from '../kinds/adoption-kind.js';
+import { ADOPTIONS_MAX } from '../base/limits.js';
+import type { PeerId } from '../base/meanings.js';
+import type { Failure } from '../base/result.js';
 import { HOME_NUMBER, homeId, homeNumberOf, makerOf, numberIn } from '../kinds/home.js';
 import type { Kind } from '../kinds/kind.js';
 import type { Version } from '../kinds/version.js';
-import { ADOPTIONS_MAX } from '../limits.js';
-import type { PeerId } from '../meanings.js';
-import { peerOfOrigin } from '../mesh/wire.js';
-import type { Failure } from '../result.js';
+import { peerOfOrigin } from '../log/wire-operation.js';
+import { type Adoption, adoptionKind } from './adoption-kind.js';
 import type { DecisionContext } from './deciding.js';
 import type { Mutation } from './mutations.js';
 import { type Reading, read } from './reads.js';

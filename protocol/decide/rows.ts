@@ -1,5 +1,5 @@
-import type { Hlc, Origin } from '../meanings.js';
-import type { VersionVector } from '../version-vector.js';
+import type { Hlc, Origin } from '../base/meanings.js';
+import type { VersionVector } from '../base/version-vector.js';
 
 /** The stamps of a row: its last operation, and the operations that it has seen, the last one included. */
 export interface RowStamp {

@@ -1,16 +1,16 @@
-import { chargeLink } from '../agents/ensure-quota.js';
+import { REFLECTION_LINKS_EXAMINED_MAX } from '../base/limits.js';
+import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
+import { fail, failed } from '../base/result.js';
+import { canonicalInstant } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { read } from '../decide/reads.js';
-import { linkKind } from '../kinds/link-kind.js';
-import { REFLECTION_LINKS_EXAMINED_MAX } from '../limits.js';
-import type { AgentId, Instant, MemoryId } from '../meanings.js';
+import { chargeLink } from '../identity/ensure-quota.js';
+import { type Link, linkId } from '../links/link.js';
+import { linkKind } from '../links/link-kind.js';
 import { mayChange } from '../memory/access.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail, failed } from '../result.js';
-import { canonicalInstant } from '../time.js';
+import type { Viewer } from '../memory/recall-request.js';
 import { pastWithPeriod } from './earlier-periods.js';
-import { type Link, linkId } from './link.js';
 import { linkRow, shownEnds } from './links.js';
 import { dependentsOf } from './superseded-reflections.js';
 

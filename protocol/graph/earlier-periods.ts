@@ -1,5 +1,5 @@
-import { LINK_EARLIER_PERIODS_MAX } from '../limits.js';
-import type { EarlierPeriod, Link } from './link.js';
+import { LINK_EARLIER_PERIODS_MAX } from '../base/limits.js';
+import type { EarlierPeriod, Link } from '../links/link.js';
 
 /** The past of a link that is made again: what it said until then. */
 export const pastWithPeriod = (link: Link): readonly EarlierPeriod[] => {

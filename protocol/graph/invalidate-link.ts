@@ -1,13 +1,13 @@
+import type { AgentId, Instant } from '../base/meanings.js';
+import { fail } from '../base/result.js';
+import { canonicalInstant } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { linkKind } from '../kinds/link-kind.js';
-import type { AgentId, Instant } from '../meanings.js';
+import { type Link, type LinkKey, unsigned } from '../links/link.js';
+import { linkKind } from '../links/link-kind.js';
 import { mayChange } from '../memory/access.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail } from '../result.js';
-import { canonicalInstant } from '../time.js';
+import type { Viewer } from '../memory/recall-request.js';
 import { pastWithEnd } from './earlier-periods.js';
-import { type Link, type LinkKey, unsigned } from './link.js';
 import { linkRow, shownEnds } from './links.js';
 
 /** Says that a link no longer holds; the link stays for questions about the past (interface §3). */

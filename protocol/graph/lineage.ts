@@ -1,5 +1,5 @@
-import { LINEAGE_MEMORIES_MAX } from '../limits.js';
-import type { Relation } from './link.js';
+import { LINEAGE_MEMORIES_MAX } from '../base/limits.js';
+import type { Relation } from '../links/link.js';
 import type { Stopped, TraversalBudget } from './traversal-budget.js';
 
 /** Relations that say what a memory was made from (reference-mcp-cli §1.3). */

@@ -1,14 +1,14 @@
+import type { MemoryId } from '../base/meanings.js';
+import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, type Reading, read } from '../decide/reads.js';
 import type { Row } from '../decide/rows.js';
-import { linkKind, linkWord } from '../kinds/link-kind.js';
 import { NO_REST } from '../kinds/payload.js';
-import type { MemoryId } from '../meanings.js';
+import { type Link, type LinkKey, linkId, RELATIONS, type Relation } from '../links/link.js';
+import { linkKind, linkWord } from '../links/link-kind.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { MemoryRow } from '../memory/memory.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail } from '../result.js';
-import { type Link, type LinkKey, linkId, RELATIONS, type Relation } from './link.js';
+import type { Viewer } from '../memory/recall-request.js';
 
 export interface ImportLink {
   readonly kind: 'import-link';

@@ -1,6 +1,6 @@
-import type { Instant } from '../meanings.js';
-import { canonicalInstant } from '../time.js';
-import type { Link } from './link.js';
+import type { Instant } from '../base/meanings.js';
+import { canonicalInstant } from '../base/time.js';
+import type { Link } from '../links/link.js';
 
 /** Which links a question about the graph counts: those that held at one instant, as known at another. */
 export interface GraphMoment {

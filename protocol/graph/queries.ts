@@ -1,8 +1,8 @@
-import type { Ask } from '../ask.js';
-import type { Instant, MemoryId } from '../meanings.js';
-import type { Viewer } from '../ranking/types.js';
+import type { Ask } from '../base/ask.js';
+import type { Instant, MemoryId } from '../base/meanings.js';
+import type { Link, Relation } from '../links/link.js';
+import type { Viewer } from '../memory/recall-request.js';
 import type { LineageDirection, LineageNode } from './lineage.js';
-import type { Link, Relation } from './link.js';
 import type { LinksOfMemory, LinksOfMemoryAnswer, NamedLinks, NamedLinksAnswer } from './link-queries.js';
 import type { GraphMoment } from './moment.js';
 import type { Stopped } from './traversal-budget.js';

@@ -1,14 +1,14 @@
+import { REFLECTION_DEPENDENTS_TOLD_MAX } from '../base/limits.js';
+import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
+import { instantAfter } from '../base/time.js';
 import { type Reading, read } from '../decide/reads.js';
-import { REFLECTION_DEPENDENTS_TOLD_MAX } from '../limits.js';
-import type { AgentId, Instant, MemoryId } from '../meanings.js';
+import type { Link, LinkKey } from '../links/link.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import { type Memory, ownerOf } from '../memory/memory.js';
 import { newMemory } from '../memory/new-memory.js';
+import type { Viewer } from '../memory/recall-request.js';
 import { isNameless } from '../memory/update.js';
-import { addressProblem, inboxOf, MESSAGE_SOURCE, MESSAGE_TAG } from '../messages/mail.js';
-import type { Viewer } from '../ranking/types.js';
-import { instantAfter } from '../time.js';
-import type { Link, LinkKey } from './link.js';
+import { addressProblem, inboxOf, MESSAGE_SOURCE, MESSAGE_TAG } from '../namespaces/mail.js';
 
 /** An agent whose memories reflect on a reflection that another one supersedes. */
 export interface Dependent {

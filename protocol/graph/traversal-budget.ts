@@ -1,5 +1,5 @@
-import { TRAVERSAL_LINKS_MAX, TRAVERSAL_MS_MAX } from '../limits.js';
-import type { Clock } from '../seams.js';
+import { TRAVERSAL_LINKS_MAX, TRAVERSAL_MS_MAX } from '../base/limits.js';
+import type { Clock } from '../base/seams.js';
 
 /** Why a walk through the graph ended before it was complete. */
 export type Stopped = 'links' | 'time';

@@ -1,4 +1,4 @@
-import type { Link } from './link.js';
+import type { Link } from '../links/link.js';
 import { counts, endOf, type GraphMoment, type LinkTimes, startOf } from './moment.js';
 import type { Stopped, TraversalBudget } from './traversal-budget.js';
 

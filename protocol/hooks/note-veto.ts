@@ -1,5 +1,5 @@
+import type { AgentId } from '../base/meanings.js';
 import { type Deciding, decided } from '../decide/deciding.js';
-import type { AgentId } from '../meanings.js';
 import type { HookEvent } from './events.js';
 
 /** Records that a hook denied a call. */

@@ -1,4 +1,4 @@
-import type { PeerId, SubjectId } from '../meanings.js';
+import type { PeerId, SubjectId } from '../base/meanings.js';
 import type { Version } from './version.js';
 
 /**

@@ -1,5 +1,5 @@
-import type { AgentId, SubjectId } from '../meanings.js';
-import type { Crypto } from '../seams.js';
+import type { AgentId, SubjectId } from '../base/meanings.js';
+import type { Crypto } from '../base/seams.js';
 import type { Payload } from './payload.js';
 import type { Dot, Facts, LiveVersion, RemovedVersion, Settled, Version } from './version.js';
 

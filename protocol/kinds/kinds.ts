@@ -1,14 +1,14 @@
-import { adoptionKind } from './adoption-kind.js';
-import { aliasKind } from './alias-kind.js';
+import { adoptionKind } from '../decide/adoption-kind.js';
+import { linkKind } from '../links/link-kind.js';
+import { aliasKind } from '../memory/alias-kind.js';
+import { memoryKind } from '../memory/memory-kind.js';
+import { standardKind } from '../memory/standard-kind.js';
+import { receiptKind } from '../messages/receipt-kind.js';
+import { pendingKind } from '../policies/pending-kind.js';
+import { rememberedKind } from '../policies/remembered-kind.js';
+import { voteKind } from '../policies/vote-kind.js';
+import { ruleKind } from '../rules/rule-kind.js';
 import type { Kind, Role } from './kind.js';
-import { linkKind } from './link-kind.js';
-import { memoryKind } from './memory-kind.js';
-import { pendingKind } from './pending-kind.js';
-import { receiptKind } from './receipt-kind.js';
-import { rememberedKind } from './remembered-kind.js';
-import { ruleKind } from './rule-kind.js';
-import { standardKind } from './standard-kind.js';
-import { voteKind } from './vote-kind.js';
 
 /** What an operation's word means: its kind and role. */
 export interface Meaning {

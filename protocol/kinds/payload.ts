@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../base/canonical-json.js';
 import { json } from './replicated-value.js';
 
 /** Members of a payload that this release does not know; they are kept and written back unchanged. */

@@ -1,6 +1,6 @@
-import * as limits from '../limits.js';
-import { instantFromMs } from '../time.js';
-import { utf8Bytes } from '../utf8.js';
+import * as limits from '../base/limits.js';
+import { instantFromMs } from '../base/time.js';
+import { utf8Bytes } from '../base/utf8.js';
 
 /**
  * What a peer may send as the value of a member. The limits are wider than those of local writes, so that a later

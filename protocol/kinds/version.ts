@@ -1,5 +1,5 @@
-import type { Hlc, Origin } from '../meanings.js';
-import { includes, type VersionVector } from '../version-vector.js';
+import type { Hlc, Origin } from '../base/meanings.js';
+import { includes, type VersionVector } from '../base/version-vector.js';
 import type { Rest } from './payload.js';
 
 /** The stamp and log position of a version. */

@@ -1,17 +1,17 @@
-import { storageProblem } from '../agents/ensure-quota.js';
+import { fail, failed } from '../base/result.js';
+import { instantAfter } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, read } from '../decide/reads.js';
-import type { PurgeReason } from '../kinds/memory-kind.js';
+import { storageProblem } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
+import type { ArchivedRow } from '../memory/archived-memory.js';
 import type { Memory, Tier } from '../memory/memory.js';
+import type { PurgeReason } from '../memory/memory-kind.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
+import type { Viewer } from '../memory/recall-request.js';
 import { titleRoom } from '../memory/title-room.js';
 import { notOwner } from '../memory/update.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail, failed } from '../result.js';
-import { instantAfter } from '../time.js';
-import type { ArchivedRow } from './archived-memory.js';
 
 export interface ArchiveMemories {
   readonly kind: 'archive-memories';

@@ -3,7 +3,7 @@ import {
   CONTRADICTION_PAIRS_MAX,
   POTENTIAL_CONTRADICTIONS_MAX,
   SIMILAR_TITLE_SHARE_MIN,
-} from '../limits.js';
+} from '../base/limits.js';
 import type { Memory } from '../memory/memory.js';
 import { stemOf } from '../ranking/porter.js';
 import { isStopWord } from '../ranking/stop-words.js';

@@ -1,15 +1,15 @@
-import { chargeFor } from '../agents/ensure-quota.js';
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../base/canonical-json.js';
+import { fail, failed } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
-import type { MemoryImage } from '../kinds/memory-kind.js';
+import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
+import type { MemoryImage } from '../memory/memory-kind.js';
 import { replaceMemory } from '../memory/memory-writes.js';
+import type { Viewer } from '../memory/recall-request.js';
 import { titleRoom } from '../memory/title-room.js';
 import { claimedWhenTextChanged, notFound, notOwner } from '../memory/update.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail, failed } from '../result.js';
 
 export interface UndoEdit {
   readonly kind: 'undo-edit';

@@ -1,6 +1,6 @@
+import { REINDEX_CHARACTERS_MAX, REINDEX_ROWS_MAX } from '../base/limits.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
-import { REINDEX_CHARACTERS_MAX, REINDEX_ROWS_MAX } from '../limits.js';
 
 /** Indexes some of the texts again that were indexed by other rules, the newest first. */
 export interface ReindexTexts {

@@ -1,7 +1,7 @@
-import { AGENTS_NAMESPACE } from '../agents/agent.js';
-import type { AgentId } from '../meanings.js';
-import type { Viewer } from '../ranking/types.js';
+import type { AgentId } from '../base/meanings.js';
+import { AGENTS_NAMESPACE } from '../identity/agent.js';
 import { addresseeOf, type Memory, ownerOf } from './memory.js';
+import type { Viewer } from './recall-request.js';
 
 /** True when the row's expiry has passed: such a row is hidden from every caller at once. */
 export function isExpired(memory: Pick<Memory, 'expires_at'>, now: string): boolean {

@@ -1,7 +1,7 @@
 import type { Remove, Write } from '../decide/mutations.js';
-import { type MemoryImage, memoryKind } from '../kinds/memory-kind.js';
 import { NO_REST } from '../kinds/payload.js';
 import type { Memory, MemoryRow } from './memory.js';
+import { type MemoryImage, memoryKind } from './memory-kind.js';
 
 /** Inserts the row of a memory; when a removed memory comes back, `memory.seen` is its tombstone's vector. */
 export function insertMemory(memory: Memory, word: 'store' | 'restore' = 'store'): Write<Memory> {

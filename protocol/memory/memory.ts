@@ -1,7 +1,7 @@
+import type { Hlc, Instant, MemoryId, Origin } from '../base/meanings.js';
+import { canonicalInstant } from '../base/time.js';
+import type { VersionVector } from '../base/version-vector.js';
 import type { Rest } from '../kinds/payload.js';
-import type { Hlc, Instant, MemoryId, Origin } from '../meanings.js';
-import { canonicalInstant } from '../time.js';
-import type { VersionVector } from '../version-vector.js';
 
 /** Tiers in rising order; a memory never moves down (interface §2.1). */
 export const TIERS = ['short', 'mid', 'long'] as const;

@@ -1,13 +1,13 @@
-import { chargeFor } from '../agents/ensure-quota.js';
+import { withAncestors } from '../base/ids.js';
+import { fail, failed } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById } from '../decide/reads.js';
-import { ownLinks } from '../graph/own-link.js';
-import { withAncestors } from '../ids.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail, failed } from '../result.js';
+import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { higherTier, type Memory, type MemoryRow } from './memory.js';
 import { insertMemory, replaceMemory } from './memory-writes.js';
+import { ownLinks } from './own-link.js';
+import type { Viewer } from './recall-request.js';
 import { titleRoom } from './title-room.js';
 import { claimed, notFound, notOwner } from './update.js';
 

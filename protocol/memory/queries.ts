@@ -1,6 +1,5 @@
-import type { Ask } from '../ask.js';
-import type { AgentId, Instant } from '../meanings.js';
-import type { RankedRow, RecallRequest, Viewer } from '../ranking/types.js';
+import type { Ask } from '../base/ask.js';
+import type { AgentId, Instant } from '../base/meanings.js';
 import type {
   FindLookAlikes,
   FlaggedDuplicates,
@@ -10,6 +9,7 @@ import type {
 } from './look-alikes.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { ObservationJson } from './recall-ledger.js';
+import type { RankedRow, RecallRequest, Viewer } from './recall-request.js';
 
 /** Queries of memories, each with its answer. */
 export interface MemoryQueries {

@@ -1,4 +1,4 @@
-import type { AgentId, Instant, MemoryId } from '../meanings.js';
+import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
 /** A row of the ledger, in the names of the interface. */
 export interface ObservationJson {
   readonly recall_id: string;

@@ -1,13 +1,13 @@
-import { chargeFor } from '../agents/ensure-quota.js';
+import type { MemoryId } from '../base/meanings.js';
+import { fail, failed } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
-import { isEntity } from '../graph/entity.js';
-import { ownLinks } from '../graph/own-link.js';
-import { standardKind } from '../kinds/standard-kind.js';
-import type { MemoryId } from '../meanings.js';
-import { fail, failed } from '../result.js';
+import { chargeFor } from '../identity/ensure-quota.js';
+import { isEntity } from './entity.js';
 import type { Memory, MemoryRow } from './memory.js';
 import { insertMemory, removeMemory } from './memory-writes.js';
+import { ownLinks } from './own-link.js';
+import { standardKind } from './standard-kind.js';
 import { type TitleClaim, titleRoom } from './title-room.js';
 
 /**

@@ -1,10 +1,10 @@
+import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS, LIFE_STEPS } from '../base/limits.js';
+import type { AgentId, Instant } from '../base/meanings.js';
+import { instantAfter } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type MemoryLife, memoryById, type Reading, read } from '../decide/reads.js';
-import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS, LIFE_STEPS } from '../limits.js';
-import type { AgentId, Instant } from '../meanings.js';
 import { RECALL_MIN_SCORE } from '../ranking/likelihood.js';
-import { instantAfter } from '../time.js';
 import { isExpired } from './access.js';
 import type { LifePolicy } from './life-policy.js';
 import type { Memory } from './memory.js';

@@ -1,13 +1,12 @@
-import { chargeFor } from '../agents/ensure-quota.js';
+import type { MemoryId } from '../base/meanings.js';
+import { fail, failed } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle } from '../decide/reads.js';
-import { aliasOfNewName } from '../graph/aliases.js';
-import { isEntity } from '../graph/entity.js';
-import type { MemoryId } from '../meanings.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail, failed } from '../result.js';
+import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from './access.js';
+import { aliasOfNewName } from './aliases.js';
+import { isEntity } from './entity.js';
 import {
   type Citation,
   higherTier,
@@ -18,6 +17,7 @@ import {
   type Tier,
 } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
+import type { Viewer } from './recall-request.js';
 import { giveWay, keepsKind, preserveMetadata } from './store.js';
 import { supersede } from './supersede.js';
 

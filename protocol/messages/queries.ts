@@ -1,5 +1,5 @@
-import type { Ask } from '../ask.js';
-import type { AgentId, Instant, MemoryId } from '../meanings.js';
+import type { Ask } from '../base/ask.js';
+import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
 import type { Tier } from '../memory/memory.js';
 import type { LeftOut } from '../memory/queries.js';
 

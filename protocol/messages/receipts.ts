@@ -1,15 +1,15 @@
+import type { AgentId, MemoryId } from '../base/meanings.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, read } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
-import { memoryKind } from '../kinds/memory-kind.js';
 import { NO_REST } from '../kinds/payload.js';
-import { type Receipt, receiptKind } from '../kinds/receipt-kind.js';
-import type { AgentId, MemoryId } from '../meanings.js';
 import { isExpired } from '../memory/access.js';
 import { addresseeOf } from '../memory/memory.js';
-import type { Viewer } from '../ranking/types.js';
-import { inboxOf } from './mail.js';
+import { memoryKind } from '../memory/memory-kind.js';
+import type { Viewer } from '../memory/recall-request.js';
+import { inboxOf } from '../namespaces/mail.js';
+import { type Receipt, receiptKind } from './receipt-kind.js';
 
 /** Marks messages of an inbox as read. */
 export interface MarkRead {

@@ -1,15 +1,15 @@
-import { chargeFor } from '../agents/ensure-quota.js';
+import type { AgentId, MemoryId } from '../base/meanings.js';
+import { failed } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
-import { memoryKind } from '../kinds/memory-kind.js';
-import type { AgentId, MemoryId } from '../meanings.js';
+import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import { ADDRESSEE_KEYS, type Memory, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
+import { memoryKind } from '../memory/memory-kind.js';
 import { insertMemory } from '../memory/memory-writes.js';
+import type { Viewer } from '../memory/recall-request.js';
 import { notFound } from '../memory/update.js';
-import type { Viewer } from '../ranking/types.js';
-import { failed } from '../result.js';
-import { SHARED_SOURCE, sharedNamespace } from './mail.js';
+import { SHARED_SOURCE, sharedNamespace } from '../namespaces/mail.js';
 
 /** Copies a memory for another agent. */
 export interface ShareMemory {

@@ -1,16 +1,16 @@
+import { HOME_NUMBER_MAX } from '../base/limits.js';
+import type { PeerId } from '../base/meanings.js';
+import { fail } from '../base/result.js';
+import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../decide/adoption-kind.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { adoptionsBy, homeOf } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
 import { putRecord } from '../decide/record-writes.js';
-import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../kinds/adoption-kind.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
-import { HOME_NUMBER_MAX } from '../limits.js';
-import type { PeerId } from '../meanings.js';
-import { isPeerId } from '../mesh/peer-id.js';
-import { peerOfOrigin } from '../mesh/wire.js';
-import { fail } from '../result.js';
+import { isPeerId } from '../log/peer-id.js';
+import { peerOfOrigin } from '../log/wire-operation.js';
 
 /** Makes this node the home of all subjects of a lost node, and of the subjects that the lost node had adopted. */
 export interface AdoptPeer {

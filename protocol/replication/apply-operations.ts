@@ -1,15 +1,17 @@
-import { isSameKey } from '../agents/key-text.js';
+import { isAhead, isHlc } from '../base/hlc.js';
+import { namespaceProblem } from '../base/ids.js';
+import { isSameKey } from '../base/key-text.js';
+import { CLOCK_AHEAD_MS_MAX, PEER_ORIGINS_MAX } from '../base/limits.js';
+import type { Origin } from '../base/meanings.js';
+import { includes } from '../base/version-vector.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { mayWrite } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, type Reading, read } from '../decide/reads.js';
-import { isAhead, isHlc } from '../hlc.js';
-import { namespaceProblem } from '../ids.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
-import { CLOCK_AHEAD_MS_MAX, PEER_ORIGINS_MAX } from '../limits.js';
-import type { Origin } from '../meanings.js';
-import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../mesh/epoch-notice.js';
+import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../log/epoch-notice.js';
+import { operationId } from '../log/operation-log.js';
 import {
   type Have,
   type ParkedOperation,
@@ -19,9 +21,7 @@ import {
   type RefusedOperation,
   type SignedHead,
   type VerifiedOperation,
-} from '../mesh/wire.js';
-import { includes } from '../version-vector.js';
-import { operationId } from './operation-log.js';
+} from '../log/wire-operation.js';
 import { admits, purgeReasonOf, versionOf } from './payloads.js';
 import { repairRenamed } from './repair.js';
 import { reachesOut } from './scope.js';

@@ -1,8 +1,8 @@
+import type { Origin } from '../base/meanings.js';
+import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { after, type Reading, read } from '../decide/reads.js';
-import type { Origin } from '../meanings.js';
-import type { EpochNotice } from '../mesh/epoch-notice.js';
-import { fail } from '../result.js';
+import type { EpochNotice } from '../log/epoch-notice.js';
 import { repairRenamed } from './repair.js';
 
 /**

@@ -1,9 +1,9 @@
-import { namespaceProblem } from '../ids.js';
+import { namespaceProblem } from '../base/ids.js';
 import type { Kind } from '../kinds/kind.js';
 import type { Dot, Version } from '../kinds/version.js';
-import type { OperationPlace } from '../mesh/ranges.js';
-import type { ParkReason, WireOperation } from '../mesh/wire.js';
-import { operationId } from './operation-log.js';
+import { operationId } from '../log/operation-log.js';
+import type { OperationPlace } from '../log/ranges.js';
+import type { ParkReason, WireOperation } from '../log/wire-operation.js';
 import { versionOf } from './payloads.js';
 import { maximal, outOfScopeVersion } from './versions.js';
 

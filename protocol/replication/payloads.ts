@@ -1,9 +1,9 @@
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../base/canonical-json.js';
 import type { Kind, Role } from '../kinds/kind.js';
-import type { PurgeReason } from '../kinds/memory-kind.js';
 import { isObject, parsedObject } from '../kinds/payload.js';
 import type { Removal, Version } from '../kinds/version.js';
-import type { OperationHeader } from './operation-log.js';
+import type { OperationHeader } from '../log/operation-log.js';
+import type { PurgeReason } from '../memory/memory-kind.js';
 
 /** The part of an operation that says which version it makes. */
 export interface VersionSource extends Omit<OperationHeader, 'payloadHash' | 'prevHash'> {

@@ -1,4 +1,4 @@
-import type { Origin, PeerId } from '../meanings.js';
+import type { Origin, PeerId } from '../base/meanings.js';
 /**
  * Delivery progress to one peer. The peer still needs every own operation after `acked`, so the ledger of failed
  * deliveries is one line for each peer. It is a cache across restarts: the peer's next answer corrects it.

@@ -1,15 +1,15 @@
-import type { Ask } from '../ask.js';
-import type { Hlc, Instant, Origin, SubjectId } from '../meanings.js';
-import type { MemoryRow } from '../memory/memory.js';
-import type { Scope } from '../mesh/peer.js';
+import type { Ask } from '../base/ask.js';
+import type { Hlc, Instant, Origin, SubjectId } from '../base/meanings.js';
 import type {
   BucketDigests,
   KindDigests,
   KindNamespace,
   NamespaceDigest,
   OperationPlace,
-} from '../mesh/ranges.js';
-import type { Have, OperationPage, WireOperation } from '../mesh/wire.js';
+} from '../log/ranges.js';
+import type { Have, OperationPage, WireOperation } from '../log/wire-operation.js';
+import type { MemoryRow } from '../memory/memory.js';
+import type { Scope } from '../peers/peer.js';
 import type { PeerParked, PeerProgress } from './peer-progress.js';
 import type { UsedNonce } from './used-nonce.js';
 

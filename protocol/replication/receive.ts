@@ -1,6 +1,6 @@
+import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
-import { memoryPayload } from '../kinds/memory-kind.js';
 import { isExpired } from '../memory/access.js';
 import {
   ADDRESSEE_KEYS,
@@ -10,10 +10,10 @@ import {
   ownerOf,
   PRESERVED_METADATA_KEYS,
 } from '../memory/memory.js';
+import { memoryPayload } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay, withAttestation } from '../memory/store.js';
-import { mayHold } from '../mesh/peer.js';
-import { fail } from '../result.js';
+import { mayHold } from '../peers/peer.js';
 
 /** A memory of a peer that knows no operations (reference-federation §1.7). */
 export interface ReceiveMemory {

@@ -1,8 +1,8 @@
-import type { Ask } from '../ask.js';
+import type { Ask } from '../base/ask.js';
+import type { Instant } from '../base/meanings.js';
 import type { Subject } from '../kinds/kind.js';
-import type { Instant } from '../meanings.js';
-import type { KindNamespace, OperationPlace, Ranges } from '../mesh/ranges.js';
-import type { Have, WireOperation } from '../mesh/wire.js';
+import type { KindNamespace, OperationPlace, Ranges } from '../log/ranges.js';
+import type { Have, WireOperation } from '../log/wire-operation.js';
 import type { IntegrityName } from './scrub.js';
 
 /**

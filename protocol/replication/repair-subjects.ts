@@ -1,7 +1,7 @@
+import type { SubjectId } from '../base/meanings.js';
 import type { Subject } from '../kinds/kind.js';
-import type { SubjectId } from '../meanings.js';
-import type { KindNamespace, OperationPlace } from '../mesh/ranges.js';
-import type { VerifiedOperation } from '../mesh/wire.js';
+import type { KindNamespace, OperationPlace } from '../log/ranges.js';
+import type { VerifiedOperation } from '../log/wire-operation.js';
 /**
  * Makes rows match the operations of their subjects in the log, and restores lost operations of the log. A correct row
  * stays untouched, so any subject may be repaired at any time.

@@ -1,12 +1,12 @@
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../base/canonical-json.js';
+import { includes } from '../base/version-vector.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, type Reading, read, type StoredSubject } from '../decide/reads.js';
 import type { Kind, Subject } from '../kinds/kind.js';
 import type { Settled, Version } from '../kinds/version.js';
-import type { KindNamespace, OperationPlace } from '../mesh/ranges.js';
-import type { VerifiedOperation } from '../mesh/wire.js';
-import { includes } from '../version-vector.js';
+import type { KindNamespace, OperationPlace } from '../log/ranges.js';
+import type { VerifiedOperation } from '../log/wire-operation.js';
 import { type Derived, deriveVersions, type LoggedOperation, sameDots } from './derive.js';
 import {
   type MissingPayload,

@@ -1,9 +1,9 @@
+import type { Origin } from '../base/meanings.js';
+import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { RenamedTail } from '../decide/mutations.js';
 import { after, read } from '../decide/reads.js';
 import type { Subject } from '../kinds/kind.js';
-import type { Origin } from '../meanings.js';
-import { fail } from '../result.js';
 import { noticeOf } from './begin-epoch.js';
 import { repairRenamed } from './repair.js';
 

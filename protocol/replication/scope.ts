@@ -1,10 +1,10 @@
+import { APPROVALS_MAX } from '../base/limits.js';
+import { includes } from '../base/version-vector.js';
 import { type Reading, read } from '../decide/reads.js';
 import type { About, Kind } from '../kinds/kind.js';
-import { pendingKind } from '../kinds/pending-kind.js';
-import { APPROVALS_MAX } from '../limits.js';
-import { isWhole, mayHold, mayHoldBelow } from '../mesh/peer.js';
-import type { VerifiedOperation } from '../mesh/wire.js';
-import { includes } from '../version-vector.js';
+import type { VerifiedOperation } from '../log/wire-operation.js';
+import { isWhole, mayHold, mayHoldBelow } from '../peers/peer.js';
+import { pendingKind } from '../policies/pending-kind.js';
 import { maximal } from './versions.js';
 
 /**

@@ -1,7 +1,7 @@
+import type { AgentId } from '../base/meanings.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import type { AgentId } from '../meanings.js';
-import type { OperationPlace } from '../mesh/ranges.js';
+import type { OperationPlace } from '../log/ranges.js';
 
 /** `accepted`: rows that were accepted as they were. `reembed`: how far a call for new vectors came. */
 export type IntegrityName = 'scrub' | 'mesh' | 'accepted' | 'reembed';

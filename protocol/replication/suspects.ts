@@ -2,7 +2,7 @@ import { type Deciding, type DecisionContext, type Done, decided } from '../deci
 import type { Mutation } from '../decide/mutations.js';
 import { read, type StoredSubject } from '../decide/reads.js';
 import type { Kind, Subject } from '../kinds/kind.js';
-import type { KindNamespace } from '../mesh/ranges.js';
+import type { KindNamespace } from '../log/ranges.js';
 import { versionOf } from './payloads.js';
 
 /** Marks subjects whose rows were found damaged; they are repaired in the background. Local, not replicated. */

@@ -1,6 +1,6 @@
+import { fail } from '../base/result.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
-import { fail } from '../result.js';
 import type { UsedNonce } from './used-nonce.js';
 
 /** Fails with x_memory_nonce_replay when the nonce was used before. */

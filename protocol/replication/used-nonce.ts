@@ -1,4 +1,4 @@
-import type { PeerId } from '../meanings.js';
+import type { PeerId } from '../base/meanings.js';
 /** A nonce that a peer used. */
 export interface UsedNonce {
   readonly peerId: PeerId;

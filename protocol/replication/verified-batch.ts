@@ -1,4 +1,4 @@
-import type { RefusedOperation, SignedHead, VerifiedOperation } from '../mesh/wire.js';
+import type { RefusedOperation, SignedHead, VerifiedOperation } from '../log/wire-operation.js';
 /** The operations of a message after they were verified against each other, without the store. */
 export interface VerifiedBatch {
   readonly operations: readonly VerifiedOperation[];

@@ -1,9 +1,9 @@
+import type { PeerId } from '../base/meanings.js';
+import type { Crypto } from '../base/seams.js';
 import type { Kinds } from '../kinds/kinds.js';
-import type { PeerId } from '../meanings.js';
-import type { Roster } from '../mesh/peer.js';
-import type { OperationPage, SignedHead, VerifiedOperation, WireOperation } from '../mesh/wire.js';
-import type { ReadOperation } from '../mesh/wire-schema.js';
-import type { Crypto } from '../seams.js';
+import type { OperationPage, SignedHead, VerifiedOperation, WireOperation } from '../log/wire-operation.js';
+import type { Roster } from '../peers/peer.js';
+import type { ReadOperation } from '../wire/wire-schema.js';
 import type { VerifiedBatch } from './verified-batch.js';
 import { AuthorVerifier, type KeyProblem } from './verify-author.js';
 import { type Origins, verifyOperations, verifySingle } from './verify-operations.js';

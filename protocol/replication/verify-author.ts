@@ -1,8 +1,8 @@
-import { publicKeyFromText, signatureFromText } from '../agents/key-text.js';
+import { publicKeyFromText, signatureFromText } from '../base/key-text.js';
+import { PUBLIC_KEYS_IMPORTED_MAX } from '../base/limits.js';
+import type { Crypto } from '../base/seams.js';
 import { type AuthorContext, type AuthorVerdict, NO_AUTHOR } from '../kinds/kind.js';
 import { KINDS, type Kinds } from '../kinds/kinds.js';
-import { PUBLIC_KEYS_IMPORTED_MAX } from '../limits.js';
-import type { Crypto } from '../seams.js';
 
 /** Says why a public key is refused, or null: `publicKeyProblem`, which loads a curve that few processes need. */
 export type KeyProblem = (publicKey: Uint8Array) => string | null;

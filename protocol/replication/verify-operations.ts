@@ -1,6 +1,7 @@
-import { signatureFromText } from '../agents/key-text.js';
-import { namespaceProblem } from '../ids.js';
-import { mayWrite, type Peer } from '../mesh/peer.js';
+import { namespaceProblem } from '../base/ids.js';
+import { signatureFromText } from '../base/key-text.js';
+import type { Crypto } from '../base/seams.js';
+import { headerHash } from '../log/operation-log.js';
 import {
   hasEpoch,
   headBytes,
@@ -10,10 +11,9 @@ import {
   type SignedHead,
   type VerifiedOperation,
   type WireOperation,
-} from '../mesh/wire.js';
-import type { ReadOperation } from '../mesh/wire-schema.js';
-import type { Crypto } from '../seams.js';
-import { headerHash } from './operation-log.js';
+} from '../log/wire-operation.js';
+import { mayWrite, type Peer } from '../peers/peer.js';
+import type { ReadOperation } from '../wire/wire-schema.js';
 import type { VerifiedBatch } from './verified-batch.js';
 import type { AuthorVerifier } from './verify-author.js';
 

@@ -1,3 +1,5 @@
+import type { Origin } from '../base/meanings.js';
+import { includes, joined, type VersionVector } from '../base/version-vector.js';
 import { homeNumberOf } from '../kinds/home.js';
 import { latestEdit } from '../kinds/joins.js';
 import type { Kind } from '../kinds/kind.js';
@@ -12,8 +14,6 @@ import {
   type Version,
   type VersionBase,
 } from '../kinds/version.js';
-import type { Origin } from '../meanings.js';
-import { includes, joined, type VersionVector } from '../version-vector.js';
 
 /**
  * The namespace in which an operation placed its subject. The operation has an effect, or moved the subject out of this

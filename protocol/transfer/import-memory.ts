@@ -1,15 +1,15 @@
-import { AGENTS_NAMESPACE } from '../agents/agent.js';
-import { canonicalJson } from '../canonical-json.js';
+import { canonicalJson } from '../base/canonical-json.js';
+import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
-import { memoryPayload } from '../kinds/memory-kind.js';
+import { AGENTS_NAMESPACE } from '../identity/agent.js';
 import { isExpired } from '../memory/access.js';
 import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import { memoryPayload } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import type { Viewer } from '../memory/recall-request.js';
 import { giveWay, mergedMemory } from '../memory/store.js';
-import type { Viewer } from '../ranking/types.js';
-import { fail } from '../result.js';
 
 /** Imports a row of an export; the caller's permission is checked before (interface §4.10). */
 export interface ImportMemory {

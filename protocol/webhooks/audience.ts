@@ -1,9 +1,9 @@
-import { mayKnow } from '../governance/queries.js';
-import type { PendingAction } from '../kinds/pending-kind.js';
-import type { AgentId } from '../meanings.js';
+import type { AgentId } from '../base/meanings.js';
 import { isVisible } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
-import type { Viewer } from '../ranking/types.js';
+import type { Viewer } from '../memory/recall-request.js';
+import type { PendingAction } from '../policies/pending-kind.js';
+import { mayKnow } from '../policies/queries.js';
 
 /** What decides who sees a memory, as it was when the event happened. */
 type Sight = Pick<Memory, 'namespace' | 'metadata'>;

@@ -1,14 +1,14 @@
-import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import type { Mutation } from '../decide/mutations.js';
-import { type Reading, read } from '../decide/reads.js';
 import {
   SUBSCRIPTION_DEAD_LETTERS_MAX,
   WEBHOOK_FAILURES_IN_ROW_MAX,
   WEBHOOK_REPLAYS_MAX,
   WEBHOOK_RETRY_MS,
-} from '../limits.js';
-import type { Instant } from '../meanings.js';
-import type { Viewer } from '../ranking/types.js';
+} from '../base/limits.js';
+import type { Instant } from '../base/meanings.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { type Reading, read } from '../decide/reads.js';
+import type { Viewer } from '../memory/recall-request.js';
 import type { OutboxEvent } from './outbox.js';
 import { isOwn, type Subscription } from './subscription.js';
 

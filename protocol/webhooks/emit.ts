@@ -1,9 +1,9 @@
-import type { Command } from '../commands.js';
+import { WEBHOOK_BODY_BYTES_MAX } from '../base/limits.js';
+import { instantFromMs } from '../base/time.js';
+import { utf8Bytes } from '../base/utf8.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
-import { WEBHOOK_BODY_BYTES_MAX } from '../limits.js';
-import { instantFromMs } from '../time.js';
-import { utf8Bytes } from '../utf8.js';
+import type { Command } from '../release.js';
 import { announcementsOf, canBeEvent } from './events.js';
 import { bodyOf, correlationId } from './outbox.js';
 import type { WebhookEvent } from './webhook-event.js';

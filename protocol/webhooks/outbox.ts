@@ -1,4 +1,4 @@
-import type { Instant } from '../meanings.js';
+import type { Instant } from '../base/meanings.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { AgentId } from '../../protocol/meanings.js';
+import type { AgentId } from '../../protocol/base/meanings.js';
 import type { Audience } from '../../protocol/webhooks/audience.js';
 import type { RecordedEvent } from '../../protocol/webhooks/outbox.js';
 import type { WebhookEvent } from '../../protocol/webhooks/webhook-event.js';

@@ -1,4 +1,4 @@
-import type { ArchivedMemory, ArchivedRow, PurgeableRow } from '../../protocol/lifecycle/archived-memory.js';
+import type { ArchivedMemory, ArchivedRow, PurgeableRow } from '../../protocol/memory/archived-memory.js';
 import type { Tier } from '../../protocol/memory/memory.js';
 import { vectorOf } from './operation-rows.js';
 import { memoryFromSql, ROW_COLUMNS, type SqlRow } from './rows.js';

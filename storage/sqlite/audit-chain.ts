@@ -1,3 +1,4 @@
+import type { Crypto, Signer } from '../../protocol/base/seams.js';
 import {
   AUDIT_FORM,
   AUDIT_GENESIS,
@@ -6,8 +7,7 @@ import {
   auditPayload,
   auditRowHash,
   auditSignedBytes,
-} from '../../protocol/audit.js';
-import type { Crypto, Signer } from '../../protocol/seams.js';
+} from '../../protocol/log/audit.js';
 import type { AuditHeadFile } from './audit-head.js';
 import type { Connection } from './connection.js';
 

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { type AuditHead, type AuditHeads, auditHeadBytes } from '../../protocol/audit.js';
-import type { Signer } from '../../protocol/seams.js';
+import type { Signer } from '../../protocol/base/seams.js';
+import { type AuditHead, type AuditHeads, auditHeadBytes } from '../../protocol/log/audit.js';
 
 export const auditHeadPath = (databasePath: string): string => `${databasePath}.audit-head`;
 

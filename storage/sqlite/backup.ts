@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import type { Instant } from '../../protocol/meanings.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import type { Instant } from '../../protocol/base/meanings.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import { makeFolder } from '../make-folder.js';
 import { clearUnfinished, draftsOf, lockDrafts, MANIFEST_SUFFIX as SUFFIX } from './backup-drafts.js';
 import {

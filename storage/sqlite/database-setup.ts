@@ -1,10 +1,10 @@
-import { HLC_ZERO } from '../../protocol/hlc.js';
-import type { PeerId } from '../../protocol/meanings.js';
-import { CHAIN_GENESIS } from '../../protocol/replication/operation-log.js';
-import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
-import type { Crypto } from '../../protocol/seams.js';
-import { StartRefusedError } from '../../protocol/start-refused.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { HLC_ZERO } from '../../protocol/base/hlc.js';
+import type { PeerId } from '../../protocol/base/meanings.js';
+import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
+import type { Crypto } from '../../protocol/base/seams.js';
+import { StartRefusedError } from '../../protocol/base/start-refused.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import { CHAIN_GENESIS } from '../../protocol/log/operation-log.js';
 import type { WriterIdentity } from '../port.js';
 import type { Connection, Synchronous } from './connection.js';
 

@@ -1,4 +1,4 @@
-import type { Crypto } from '../../protocol/seams.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import type { Connection } from './connection.js';
 
 const DIGEST_BYTES = 32;

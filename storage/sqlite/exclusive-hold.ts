@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
-import { OWNER_LEASE_MS } from '../../protocol/limits.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
+import { OWNER_LEASE_MS } from '../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
 import { diskFailure } from '../disk-failure.js';
 import { isBusy, isUnreadable } from './connection.js';
 import { FileIdentity } from './file-identity.js';

@@ -1,5 +1,5 @@
+import { fail, type Result } from '../../protocol/base/result.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
-import { fail, type Result } from '../../protocol/result.js';
 import { diskFailure } from '../disk-failure.js';
 import { isCorruption, isFull, sqliteCode } from './connection.js';
 

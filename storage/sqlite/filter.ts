@@ -1,4 +1,4 @@
-import { subtreeRoot } from '../../protocol/ids.js';
+import { subtreeRoot } from '../../protocol/base/ids.js';
 import type { MemoryFilter } from '../../protocol/memory/queries.js';
 import { visibleRows } from './visibility.js';
 

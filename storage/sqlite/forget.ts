@@ -1,4 +1,4 @@
-import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
+import { AGENTS_NAMESPACE } from '../../protocol/identity/agent.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import { patternExpression } from '../../protocol/ranking/query.js';
 import { type FilterSql, inNamespace } from './filter.js';

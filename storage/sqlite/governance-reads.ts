@@ -1,7 +1,7 @@
-import { POLICY_REFUSAL } from '../../protocol/governance/note-refusal.js';
-import type { Standard } from '../../protocol/kinds/standard-kind.js';
-import { standardKind } from '../../protocol/kinds/standard-kind.js';
-import type { AgentId, Instant } from '../../protocol/meanings.js';
+import type { AgentId, Instant } from '../../protocol/base/meanings.js';
+import type { Standard } from '../../protocol/memory/standard-kind.js';
+import { standardKind } from '../../protocol/memory/standard-kind.js';
+import { POLICY_REFUSAL } from '../../protocol/policies/note-refusal.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from './kinds/record-table.js';

@@ -1,8 +1,8 @@
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { BATCH_COMMANDS_MAX, WRITE_DEADLINE_MS } from '../../protocol/limits.js';
+import { BATCH_COMMANDS_MAX, WRITE_DEADLINE_MS } from '../../protocol/base/limits.js';
+import { fail, type Result } from '../../protocol/base/result.js';
+import type { Clock, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { AnswerOf, Query } from '../../protocol/queries.js';
-import { fail, type Result } from '../../protocol/result.js';
-import type { Clock, Random, Scheduler } from '../../protocol/seams.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from '../port.js';
 import { LockTurns } from './lock-turns.js';
 import { Reader } from './reader.js';

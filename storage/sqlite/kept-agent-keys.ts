@@ -1,8 +1,8 @@
-import { AGENTS_NAMESPACE, type AgentKeys, agentKeysOf, agentTitle } from '../../protocol/agents/agent.js';
-import { memoryKind } from '../../protocol/kinds/memory-kind.js';
+import { AGENT_KEYS_KEPT_MAX } from '../../protocol/base/limits.js';
+import type { AgentId } from '../../protocol/base/meanings.js';
+import { AGENTS_NAMESPACE, type AgentKeys, agentKeysOf, agentTitle } from '../../protocol/identity/agent.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
-import { AGENT_KEYS_KEPT_MAX } from '../../protocol/limits.js';
-import type { AgentId } from '../../protocol/meanings.js';
+import { memoryKind } from '../../protocol/memory/memory-kind.js';
 import { isDigest } from './digests.js';
 import type { Statements } from './statements.js';
 

@@ -1,4 +1,4 @@
-import type { LinkKey, Relation } from '../../protocol/graph/link.js';
+import type { LinkKey, Relation } from '../../protocol/links/link.js';
 import type { Connection } from './connection.js';
 
 interface Step {

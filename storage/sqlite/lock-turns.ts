@@ -1,5 +1,5 @@
-import { INLINE_ALONE_MS, INLINE_OTHERS_MS, INLINE_YIELD_MS } from '../../protocol/limits.js';
-import type { Clock } from '../../protocol/seams.js';
+import { INLINE_ALONE_MS, INLINE_OTHERS_MS, INLINE_YIELD_MS } from '../../protocol/base/limits.js';
+import type { Clock } from '../../protocol/base/seams.js';
 import type { Connection } from './connection.js';
 
 /**

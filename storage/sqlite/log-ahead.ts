@@ -1,6 +1,6 @@
+import { HLC_ZERO, latestHlc } from '../../protocol/base/hlc.js';
+import type { Hlc, PeerId } from '../../protocol/base/meanings.js';
 import type { LogAhead } from '../../protocol/decide/reads.js';
-import { HLC_ZERO, latestHlc } from '../../protocol/hlc.js';
-import type { Hlc, PeerId } from '../../protocol/meanings.js';
 import type { Connection } from './connection.js';
 
 /**

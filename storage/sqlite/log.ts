@@ -1,20 +1,20 @@
+import { hlcMs, isAhead, nextHlc } from '../../protocol/base/hlc.js';
+import type { Hlc, Origin, SubjectId } from '../../protocol/base/meanings.js';
+import type { Crypto } from '../../protocol/base/seams.js';
+import { withWrite } from '../../protocol/base/version-vector.js';
 import type { RenamedTail } from '../../protocol/decide/mutations.js';
 import type { LogAhead } from '../../protocol/decide/reads.js';
 import type { RowStamp } from '../../protocol/decide/rows.js';
-import { hlcMs, isAhead, nextHlc } from '../../protocol/hlc.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
-import type { Hlc, Origin, SubjectId } from '../../protocol/meanings.js';
 import {
   EPOCH_KIND,
   EPOCH_NAMESPACE,
   type EpochNotice,
   epochPayload,
-} from '../../protocol/mesh/epoch-notice.js';
-import type { OperationPlace } from '../../protocol/mesh/ranges.js';
-import type { ParkReason, VerifiedOperation } from '../../protocol/mesh/wire.js';
-import { headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
-import type { Crypto } from '../../protocol/seams.js';
-import { withWrite } from '../../protocol/version-vector.js';
+} from '../../protocol/log/epoch-notice.js';
+import { headerHash, type OperationHeader } from '../../protocol/log/operation-log.js';
+import type { OperationPlace } from '../../protocol/log/ranges.js';
+import type { ParkReason, VerifiedOperation } from '../../protocol/log/wire-operation.js';
 import type { Connection } from './connection.js';
 import { type FreshEpoch, switchEpoch } from './database-setup.js';
 import { lastStampTaken, tailsAhead } from './log-ahead.js';

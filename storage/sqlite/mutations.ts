@@ -1,6 +1,6 @@
+import { USED_ENVELOPE_KEPT_MS } from '../../protocol/base/limits.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
-import { USED_ENVELOPE_KEPT_MS } from '../../protocol/limits.js';
 import { purgePayload } from '../../protocol/replication/payloads.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';

@@ -1,4 +1,4 @@
-import { OBSERVATIONS_MAX } from '../../protocol/limits.js';
+import { OBSERVATIONS_MAX } from '../../protocol/base/limits.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
 import type { Connection } from './connection.js';
 

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
-import { StartRefusedError } from '../../protocol/start-refused.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
+import { StartRefusedError } from '../../protocol/base/start-refused.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { diskFailure } from '../disk-failure.js';
 import { type Connection, lacksSharedFile, openWriter, type Sharing } from './connection.js';
 import {

@@ -1,6 +1,6 @@
-import type { Hlc, Origin, SubjectId } from '../../protocol/meanings.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { joined, type VersionVector, withWrite } from '../../protocol/version-vector.js';
+import type { Hlc, Origin, SubjectId } from '../../protocol/base/meanings.js';
+import { joined, type VersionVector, withWrite } from '../../protocol/base/version-vector.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
 
 /** A row of `operations`. */
 export interface OperationSqlRow {

@@ -1,4 +1,4 @@
-import { PAGE_BYTES_MAX } from '../../protocol/limits.js';
+import { PAGE_BYTES_MAX } from '../../protocol/base/limits.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import { PageRows, type SqlRow } from './rows.js';
 

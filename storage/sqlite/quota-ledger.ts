@@ -1,4 +1,13 @@
 import {
+  LINKS_PER_DAY_MAX,
+  MEMORIES_PER_DAY_MAX,
+  REGISTRATIONS_PER_DAY_MAX,
+  STORAGE_BYTES_MAX,
+  WRITTEN_TOTALS_MAX,
+} from '../../protocol/base/limits.js';
+import type { Instant } from '../../protocol/base/meanings.js';
+import { utf8Bytes } from '../../protocol/base/utf8.js';
+import {
   chargedBytes,
   dayOf,
   freshUse,
@@ -7,17 +16,8 @@ import {
   type QuotaLimits,
   type QuotaUse,
   rolledUse,
-} from '../../protocol/agents/quota.js';
-import {
-  LINKS_PER_DAY_MAX,
-  MEMORIES_PER_DAY_MAX,
-  REGISTRATIONS_PER_DAY_MAX,
-  STORAGE_BYTES_MAX,
-  WRITTEN_TOTALS_MAX,
-} from '../../protocol/limits.js';
-import type { Instant } from '../../protocol/meanings.js';
+} from '../../protocol/identity/quota.js';
 import type { Memory } from '../../protocol/memory/memory.js';
-import { utf8Bytes } from '../../protocol/utf8.js';
 import type { Connection } from './connection.js';
 
 /** The limits in a row that a write without limits (a replicated one) creates, until its holder writes here. */

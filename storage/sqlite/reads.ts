@@ -1,15 +1,15 @@
-import { AGENTS_NAMESPACE } from '../../protocol/agents/agent.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import type { LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decide/reads.js';
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
+import { AGENTS_NAMESPACE } from '../../protocol/identity/agent.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
-import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
-import type { ArchivedRow } from '../../protocol/lifecycle/archived-memory.js';
+import type { ArchivedRow } from '../../protocol/memory/archived-memory.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
+import { type MemoryImage, memoryKind } from '../../protocol/memory/memory-kind.js';
 import type { RecalledMemory } from '../../protocol/memory/recall-ledger.js';
-import type { Crypto } from '../../protocol/seams.js';
 import {
   ARCHIVED_SEEN,
   ARCHIVED_VERSION,

@@ -1,11 +1,11 @@
-import { canonicalJson } from '../../protocol/canonical-json.js';
-import { HLC_ZERO, type Hlc } from '../../protocol/hlc.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
+import { HLC_ZERO, type Hlc } from '../../protocol/base/hlc.js';
+import type { Origin } from '../../protocol/base/meanings.js';
+import type { Crypto } from '../../protocol/base/seams.js';
+import { includes, type VersionVector } from '../../protocol/base/version-vector.js';
 import { type Dot, editDot, editStamp } from '../../protocol/kinds/version.js';
-import type { Origin } from '../../protocol/meanings.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS, headerHash } from '../../protocol/replication/operation-log.js';
-import type { Crypto } from '../../protocol/seams.js';
-import { includes, type VersionVector } from '../../protocol/version-vector.js';
+import { CHAIN_GENESIS, headerHash } from '../../protocol/log/operation-log.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import type { Connection } from './connection.js';
 import { type OperationSqlRow, operationFromSql } from './operation-rows.js';
 

@@ -1,6 +1,6 @@
-import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
-import type { SubjectId } from '../../protocol/meanings.js';
-import type { Crypto } from '../../protocol/seams.js';
+import type { SubjectId } from '../../protocol/base/meanings.js';
+import type { Crypto } from '../../protocol/base/seams.js';
+import { memoryPayload } from '../../protocol/memory/memory-kind.js';
 import type { Connection } from './connection.js';
 import { isDigest } from './digests.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';

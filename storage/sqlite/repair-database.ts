@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
-import type { Crypto } from '../../protocol/seams.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
+import type { Crypto } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { diskFailure } from '../disk-failure.js';
 import { type Connection, isUnreadable, sqliteCode } from './connection.js';
 import { schemaVersion } from './database-setup.js';

@@ -1,10 +1,10 @@
+import type { Origin } from '../../protocol/base/meanings.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
 import type { Dot } from '../../protocol/kinds/version.js';
-import type { Origin } from '../../protocol/meanings.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { operationId } from '../../protocol/log/operation-log.js';
 import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
-import { instantFromMs } from '../../protocol/time.js';
 import type { Connection } from './connection.js';
 
 /** The tables that replication needs in addition to the log: concurrent versions, conflicts and nonces. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import type { ResetClockOutcome } from '../../protocol/replication/reset-clock.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
-import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
 import { schemaVersion } from './database-setup.js';
 import { type HoldOptions, holdExclusively } from './exclusive-hold.js';

@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Instant } from '../../protocol/meanings.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
-import { SCHEMA_VERSION } from '../../protocol/schema-version.js';
-import type { Signer } from '../../protocol/seams.js';
+import type { Instant } from '../../protocol/base/meanings.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
+import type { Signer } from '../../protocol/base/seams.js';
 import { diskFailure } from '../disk-failure.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath, readAuditHeads } from './audit-head.js';

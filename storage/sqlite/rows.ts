@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../protocol/canonical-json.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory/memory.js';
 import { DamagedRowError } from './damage.js';

@@ -1,5 +1,5 @@
-import { RULES_MAX } from '../../protocol/governance/limits.js';
-import { type Rule, ruleKind } from '../../protocol/kinds/rule-kind.js';
+import { RULES_MAX } from '../../protocol/base/rule-limits.js';
+import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { memberSql, type RecordSqlRow } from './kinds/record-table.js';

@@ -1,8 +1,8 @@
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import { type Chain, decide } from '../../protocol/decide/chain.js';
+import type { Result } from '../../protocol/base/result.js';
+import { type Chain, decide } from '../../protocol/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
-import type { Result } from '../../protocol/result.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 
 type Decided = Result<Decision<OutcomeOf<Command>>>;
 

@@ -1,4 +1,4 @@
-import { POLICY_REFUSAL } from '../../protocol/governance/note-refusal.js';
+import { POLICY_REFUSAL } from '../../protocol/policies/note-refusal.js';
 import { TEXT_INDEX_ROW, TEXT_INDEX_TABLE } from './text-index.js';
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Instant } from '../../protocol/meanings.js';
+import type { Instant } from '../../protocol/base/meanings.js';
 import { diskTrouble } from '../disk-failure.js';
 import { type Connection, lacksSharedFile, openWriter } from './connection.js';
 import { schemaVersion } from './database-setup.js';

@@ -1,6 +1,6 @@
+import { sameVector } from '../../protocol/base/version-vector.js';
 import type { RowStamp } from '../../protocol/decide/rows.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
-import { sameVector } from '../../protocol/version-vector.js';
 import type { Connection } from './connection.js';
 import { coversOf, KNOWN_HASH, type OperationSqlRow } from './operation-rows.js';
 

@@ -1,20 +1,20 @@
+import type { Origin, PeerId } from '../../protocol/base/meanings.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import type { ParkedPage, StoredSubject } from '../../protocol/decide/reads.js';
 import type { Row } from '../../protocol/decide/rows.js';
 import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
-import type { Origin, PeerId } from '../../protocol/meanings.js';
-import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
-import type { Scope } from '../../protocol/mesh/peer.js';
-import type { ParkReason, WireOperation } from '../../protocol/mesh/wire.js';
+import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/log/epoch-notice.js';
+import { headerHash } from '../../protocol/log/operation-log.js';
+import type { ParkReason, WireOperation } from '../../protocol/log/wire-operation.js';
+import type { Scope } from '../../protocol/peers/peer.js';
 import type { LoggedOperation } from '../../protocol/replication/derive.js';
-import { headerHash } from '../../protocol/replication/operation-log.js';
 import { versionOf } from '../../protocol/replication/payloads.js';
 import {
   type HistoricEdit,
   outOfScopeVersion,
   type SubjectPlace,
 } from '../../protocol/replication/versions.js';
-import type { Crypto } from '../../protocol/seams.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import type { SubjectTables } from './kinds/tables.js';

@@ -1,4 +1,4 @@
-import { isMail } from '../../protocol/messages/mail.js';
+import { isMail } from '../../protocol/namespaces/mail.js';
 import type { Connection } from './connection.js';
 
 interface Holder {

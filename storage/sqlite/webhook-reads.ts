@@ -1,5 +1,5 @@
+import { ANNOUNCED_EVENTS_MAX, SUBSCRIPTION_HISTORY_MAX } from '../../protocol/base/limits.js';
 import type { Reads } from '../../protocol/decide/reads.js';
-import { ANNOUNCED_EVENTS_MAX, SUBSCRIPTION_HISTORY_MAX } from '../../protocol/limits.js';
 import { type OutboxEvent, outboxEvent } from '../../protocol/webhooks/outbox.js';
 import type { LostEvents } from '../../protocol/webhooks/queries.js';
 import { hears, type Subscription } from '../../protocol/webhooks/subscription.js';

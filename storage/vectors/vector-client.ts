@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import { fail, ok, type Result } from '../../protocol/result.js';
-import type { Clock, Scheduler, Timer } from '../../protocol/seams.js';
+import { fail, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { VectorRequest } from './vector-follower.js';
 import type { VectorCall, VectorReply, VectorThreadData } from './vector-messages.js';
 

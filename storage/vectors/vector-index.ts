@@ -1,5 +1,5 @@
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
-import { fail, failed, ok, type Result } from '../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import { BlockStore } from './block-store.js';
 import {
   DIMENSION_MAX,

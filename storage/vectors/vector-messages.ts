@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Failure } from '../../protocol/result.js';
+import type { Failure } from '../../protocol/base/result.js';
 import type { VectorRequest } from './vector-follower.js';
 
 /** The data that starts the thread. */

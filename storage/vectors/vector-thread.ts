@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { fail, type Result } from '../../protocol/result.js';
+import { fail, type Result } from '../../protocol/base/result.js';
 import { VectorFollower } from './vector-follower.js';
 import { type VectorCall, type VectorReply, vectorThreadDataSchema } from './vector-messages.js';
 

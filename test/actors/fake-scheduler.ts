@@ -1,4 +1,4 @@
-import type { Clock, Random, Scheduler, Timer } from '../../protocol/seams.js';
+import type { Clock, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
 
 interface FakeTimer extends Timer {
   readonly atMs: number;

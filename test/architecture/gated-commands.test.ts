@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Command, RULES } from '../../protocol/commands.js';
-import { type GatedKind, gatedKinds, readPutAside } from '../../protocol/governance/gated-action.js';
+import { type GatedKind, gatedKinds, readPutAside } from '../../protocol/policies/gated-action.js';
+import { type Command, RULES } from '../../protocol/release.js';
 import { governedWriter } from '../support/governed-writer.js';
 import { aMemory, linking, OPERATOR } from '../support/memories.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { systemCrypto } from '../../node/seams.js';
-import type { VerifiedOperation } from '../../protocol/mesh/wire.js';
-import { headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
+import { headerHash, type OperationHeader } from '../../protocol/log/operation-log.js';
+import type { VerifiedOperation } from '../../protocol/log/wire-operation.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { openBenchDatabase } from './database.js';

@@ -1,4 +1,4 @@
-import type { Command } from '../../protocol/commands.js';
+import type { Command } from '../../protocol/release.js';
 import { OPERATOR } from '../support/memories.js';
 import { agentKey, signedStoreBody } from '../support/signing.js';
 import { type BenchDatabase, storeCommand } from './database.js';

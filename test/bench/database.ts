@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { systemCrypto } from '../../node/seams.js';
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { Memory } from '../../protocol/memory/memory.js';
-import type { Result } from '../../protocol/result.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import type { Connection, Synchronous } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { Writer } from '../../storage/sqlite/writer.js';

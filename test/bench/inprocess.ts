@@ -1,4 +1,4 @@
-import { EXTEND_SECONDS, PROMOTE_ACCESS_COUNT } from '../../protocol/limits.js';
+import { EXTEND_SECONDS, PROMOTE_ACCESS_COUNT } from '../../protocol/base/limits.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { OPERATOR } from '../support/memories.js';

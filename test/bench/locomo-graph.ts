@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import type { Relation } from '../../protocol/graph/link.js';
+import type { Relation } from '../../protocol/links/link.js';
 import { linking } from '../support/memories.js';
 import { type BenchDatabase, databasePath, openBenchDatabase, storeCommand } from './database.js';
 import { UsageError } from './options.js';

@@ -13,8 +13,8 @@ import { systemClock, systemRandom, systemScheduler } from '../../node/seams.js'
 import { LocalSemantics } from '../../node/semantics/local-semantics.js';
 import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
 import { openEmbedder } from '../../node/semantics/open-embedder.js';
-import { EMBED_BATCH_MAX } from '../../protocol/limits.js';
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
+import { EMBED_BATCH_MAX } from '../../protocol/base/limits.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import { VectorClient } from '../../storage/vectors/vector-client.js';
 
 const LIMIT = 10;

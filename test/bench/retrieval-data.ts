@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { CONTENT_BYTES_MAX } from '../../protocol/limits.js';
+import { CONTENT_BYTES_MAX } from '../../protocol/base/limits.js';
 import { UsageError } from './options.js';
 
 /** What a task stores and asks in one namespace. */

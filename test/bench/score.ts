@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { RECALL_LIMIT } from '../../protocol/limits.js';
+import { RECALL_LIMIT } from '../../protocol/base/limits.js';
+import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import {
   type AnswerEvidence,
   featuresOf,
@@ -8,7 +9,6 @@ import {
   RECALL_MIN_SCORE,
   rowScore,
 } from '../../protocol/ranking/likelihood.js';
-import type { VectorEvidence } from '../../protocol/ranking/types.js';
 import { judgedAnswer } from '../../storage/sqlite/recall/recall.js';
 import type { Bench, BenchContext } from './bench.js';
 import { chanceOf, fitLogistic, type Observation } from './logistic.js';

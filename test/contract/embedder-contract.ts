@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { chunkMemory } from '../../node/semantics/chunking.js';
 import type { Embedder } from '../../node/semantics/embedder.js';
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
 import { dot } from '../storage/vectors/random-vectors.js';
 import { realClock } from '../storage/vectors/real-seams.js';
 import { within } from '../support/wait.js';

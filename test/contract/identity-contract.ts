@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/agents/agent.js';
-import type { SignedEnvelope } from '../../protocol/agents/signed-envelope.js';
-import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/limits.js';
+import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/base/limits.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/identity/agent.js';
+import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { PEER_RESPONSE_BYTES_MAX } from '../../protocol/limits.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/mesh/transport.js';
+import { PEER_RESPONSE_BYTES_MAX } from '../../protocol/base/limits.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/wire/transport.js';
 
 /** A request as the other side reads it. */
 export interface Heard {

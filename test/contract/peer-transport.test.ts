@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { UndiciTransport } from '../../node/mesh/undici-transport.js';
 import { systemScheduler } from '../../node/seams.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import { SimNetwork } from '../sim/network.js';
 import { World } from '../sim/world.js';
 import { freePort, temporaryFolder } from '../support/daemon-process.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
+import type { Peer, Roster } from '../../protocol/peers/peer.js';
 import { TestPeer } from '../support/test-peer.js';
 
 export interface RosterUnderTest {

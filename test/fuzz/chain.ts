@@ -1,6 +1,6 @@
 import { systemCrypto } from '../../node/seams.js';
-import type { SignedHead, WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS, headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
+import { CHAIN_GENESIS, headerHash, type OperationHeader } from '../../protocol/log/operation-log.js';
+import type { SignedHead, WireOperation } from '../../protocol/log/wire-operation.js';
 import type { TestPeer } from '../support/test-peer.js';
 
 /** What an operation says, apart from its place in a chain. */

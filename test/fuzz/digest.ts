@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { TOUCH_FLUSH_INTERVAL_MS } from '../../protocol/limits.js';
+import { TOUCH_FLUSH_INTERVAL_MS } from '../../protocol/base/limits.js';
 
 /** Tables that the node itself writes while nobody asks anything. */
 const OWN_TABLES: ReadonlySet<string> = new Set([

@@ -7,7 +7,7 @@ import { ConfigError, inspectConfiguration, loadSettings } from '../../node/conf
 import { migrateText, NotMigratableError } from '../../node/config/migrate-text.js';
 import { defaultOf } from '../../node/config/setting-row.js';
 import { SETTINGS } from '../../node/config/settings.js';
-import { IMPORT_ROW_BYTES_MAX } from '../../protocol/limits.js';
+import { IMPORT_ROW_BYTES_MAX } from '../../protocol/base/limits.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { run } from '../surface/cli/cli-process.js';
 import { Dice } from './dice.js';

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { formatHint, HINTS_PATH } from '../../protocol/mesh/hint.js';
+import { formatHint, HINTS_PATH } from '../../protocol/wire/hint.js';
 import { event } from '../support/wait.js';
 import { Dice } from './dice.js';
 import type { Member, MeshTarget } from './mesh-target.js';

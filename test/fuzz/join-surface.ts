@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { signerOf } from '../../node/identity/key-file.js';
 import { hashOf } from '../../node/mesh/forming/invites.js';
 import { JOIN_REQUEST, type JoinFacts, joinBytes } from '../../node/mesh/forming/join-messages.js';
-import { publicKeyText } from '../../protocol/agents/key-text.js';
+import { publicKeyText } from '../../protocol/base/key-text.js';
 import { TestPeer } from '../support/test-peer.js';
 import { Dice } from './dice.js';
 import type { MeshTarget } from './mesh-target.js';

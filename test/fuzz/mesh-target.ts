@@ -5,7 +5,7 @@ import { type AuthorityConnection, askAuthority } from '../../node/mesh/forming/
 import type { JoinToken } from '../../node/mesh/forming/join-token.js';
 import type { MeshFacts } from '../../node/mesh/forming/mesh-folder.js';
 import { systemRandom } from '../../node/seams.js';
-import { matchesGlob } from '../../protocol/mesh/peer.js';
+import { matchesGlob } from '../../protocol/peers/peer.js';
 import { formed, formingHome, invitation, join } from '../support/mesh-node.js';
 import { TestPeer } from '../support/test-peer.js';
 import { Target } from './targets.js';

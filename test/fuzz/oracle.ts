@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from '../../protocol/errors.js';
+import { ERRORS, type ErrorCode } from '../../protocol/base/errors.js';
 import type { Exchanged, RawAnswer } from './raw-http.js';
 
 const FAULTS: ReadonlySet<string> = new Set(['INTERNAL', 'DATABASE_ERROR', 'DATA_DAMAGED']);

@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { ROSTER_PATH } from '../../node/mesh/mesh-answers.js';
-import { canonicalJson } from '../../protocol/canonical-json.js';
-import { RULES } from '../../protocol/commands.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
-import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
-import { forwardSchema } from '../../protocol/mesh/forward.js';
+import { memoryPayload } from '../../protocol/memory/memory-kind.js';
+import { RULES } from '../../protocol/release.js';
+import { forwardSchema } from '../../protocol/wire/forward.js';
 import {
   COMMANDS_PATH,
   PULL_PATH,
   PUSH_PATH,
   RANGES_PATH,
   SINCE_PATH,
-} from '../../protocol/mesh/message-paths.js';
-import { type PullQuestion, pullBody, pullQuery, pullSchema } from '../../protocol/mesh/pull-question.js';
-import { PUSH_ARRAYS, pushSchema } from '../../protocol/mesh/push-message.js';
-import { rangesSchema } from '../../protocol/mesh/ranges-messages.js';
-import { head, operation } from '../../protocol/mesh/wire-schema.js';
+} from '../../protocol/wire/message-paths.js';
+import { type PullQuestion, pullBody, pullQuery, pullSchema } from '../../protocol/wire/pull-question.js';
+import { PUSH_ARRAYS, pushSchema } from '../../protocol/wire/push-message.js';
+import { rangesSchema } from '../../protocol/wire/ranges-messages.js';
+import { head, operation } from '../../protocol/wire/wire-schema.js';
 import { aMemory } from '../support/memories.js';
 import type { Chain, Said } from './chain.js';
 import type { Dice } from './dice.js';

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { writeEnvelopeBytes } from '../../protocol/agents/write-envelope.js';
+import { writeEnvelopeBytes } from '../../protocol/identity/write-envelope.js';
 import { agentKey, signedStoreBody } from '../support/signing.js';
 import { holds, type MeshTarget } from './mesh-target.js';
 import { markOf } from './peer-messages.js';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { systemRandom } from '../../node/seams.js';
-import { ERRORS } from '../../protocol/errors.js';
+import { ERRORS } from '../../protocol/base/errors.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
-import { signMessage } from '../../protocol/mesh/message-signing.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
+import { signMessage } from '../../protocol/wire/message-signing.js';
 import { rawRequest } from '../mesh/wire-client.js';
 import { aMemory } from '../support/memories.js';
 import { Chain, type Said } from './chain.js';
@@ -263,7 +263,7 @@ export class PeerSurface implements Surface {
     const { chain, connection } = this.#honest;
     this.#honestPushes += 1;
     const row = aMemory({ namespace: 'honest', title: `honest ${this.#honestPushes}` });
-    const { memoryPayload } = await import('../../protocol/kinds/memory-kind.js');
+    const { memoryPayload } = await import('../../protocol/memory/memory-kind.js');
     const said = {
       kind: 'store',
       namespace: 'honest',

@@ -6,7 +6,7 @@ import { askAuthority } from '../../node/mesh/forming/ask-authority.js';
 import { hashOf } from '../../node/mesh/forming/invites.js';
 import { joinBytes } from '../../node/mesh/forming/join-messages.js';
 import { newTlsKey } from '../../node/mesh/forming/x509.js';
-import { publicKeyText } from '../../protocol/agents/key-text.js';
+import { publicKeyText } from '../../protocol/base/key-text.js';
 import { formed, formingHome, invitation, join, openMeshHost } from '../support/mesh-node.js';
 
 it('F1 a request to join with an address that is none is refused, and leaves the invitation', async () => {

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { ByteSum } from '../../node/http/byte-sum.js';
 import { Exchange, type ExchangeOwner } from '../../node/http/exchange.js';
 import type { Services } from '../../node/pipeline/call.js';
-import { ANSWER_SMALL_BYTES_MAX } from '../../protocol/limits.js';
+import { ANSWER_SMALL_BYTES_MAX } from '../../protocol/base/limits.js';
 import {
   type DaemonProcess,
   freePort,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
-import { PULL_PATH, RANGES_PATH } from '../../protocol/mesh/message-paths.js';
-import type { PeerRequest, ReceivedMessage } from '../../protocol/mesh/transport.js';
+import { PULL_PATH, RANGES_PATH } from '../../protocol/wire/message-paths.js';
+import type { PeerRequest, ReceivedMessage } from '../../protocol/wire/transport.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseJsonBody } from '../../node/http/json-body.js';
-import { REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
+import { REQUEST_BODY_BYTES_MAX } from '../../protocol/base/limits.js';
 
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 

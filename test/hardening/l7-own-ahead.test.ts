@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PeerReply } from '../../protocol/mesh/transport.js';
+import type { PeerReply } from '../../protocol/wire/transport.js';
 import { OWN, Stage } from '../actors/mesh/scripted.js';
 
 describe('L7 a push that carries more than this process knew of', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { canonicalJson } from '../../protocol/canonical-json.js';
-import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
-import * as limits from '../../protocol/limits.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
+import * as limits from '../../protocol/base/limits.js';
 import type { Memory } from '../../protocol/memory/memory.js';
+import { memoryPayload } from '../../protocol/memory/memory-kind.js';
 import { aMemory, updating } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';

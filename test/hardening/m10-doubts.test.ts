@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { PeerReply } from '../../protocol/mesh/transport.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import type { PeerReply } from '../../protocol/wire/transport.js';
 import { OWN, Stage } from '../actors/mesh/scripted.js';
 
 /** In which seconds writes waited while a peer claimed each second to be ahead, and let every question time out. */

@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { openForWriting } from '../../node/threads/open-for-writing.js';
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { repairOf } from '../../protocol/replication/repair-subjects.js';
-import type { Result } from '../../protocol/result.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { Writer } from '../../storage/sqlite/writer.js';
 import {

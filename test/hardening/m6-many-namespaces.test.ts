@@ -1,8 +1,8 @@
 // Runs alone: it measures time.
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { RANGE_NAMESPACES_BYTES_MAX } from '../../protocol/limits.js';
-import type { PeerReply } from '../../protocol/mesh/transport.js';
+import { RANGE_NAMESPACES_BYTES_MAX } from '../../protocol/base/limits.js';
+import type { PeerReply } from '../../protocol/wire/transport.js';
 import type { EntropyNode } from '../support/entropy-mesh.js';
 import {
   type Asked,

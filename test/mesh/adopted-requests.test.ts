@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, it } from 'node:test';
-import { pendingKind } from '../../protocol/kinds/pending-kind.js';
-import { voteKind } from '../../protocol/kinds/vote-kind.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
+import { pendingKind } from '../../protocol/policies/pending-kind.js';
+import { voteKind } from '../../protocol/policies/vote-kind.js';
 import { aMemory, storing, tenant, updating } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';

@@ -6,7 +6,7 @@ import { WebSocket } from 'ws';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
 import type { MeshStatusAnswer } from '../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../node/seams.js';
-import { formatHint, parseHint } from '../../protocol/mesh/hint.js';
+import { formatHint, parseHint } from '../../protocol/wire/hint.js';
 import {
   type DaemonProcess,
   freePort,

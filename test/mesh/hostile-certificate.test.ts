@@ -8,7 +8,7 @@ import { after, before, it } from 'node:test';
 import { fingerprintOfCertificate } from '../../node/mesh/forming/certificate.js';
 import { issueCertificate, makeAuthority, newTlsKey } from '../../node/mesh/forming/x509.js';
 import { systemRandom } from '../../node/seams.js';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { TestPeer } from '../support/test-peer.js';
 import { event, until } from '../support/wait.js';

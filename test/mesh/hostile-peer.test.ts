@@ -4,9 +4,9 @@ import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { PUSH_OPERATIONS_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
-import { encodeCursor } from '../../protocol/mesh/cursor.js';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import { PUSH_OPERATIONS_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/base/limits.js';
+import { encodeCursor } from '../../protocol/log/cursor.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import {
   type DaemonProcess,
   freePort,

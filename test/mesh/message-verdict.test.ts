@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemCrypto, systemRandom } from '../../node/seams.js';
-import { parseSignature } from '../../protocol/mesh/message-headers.js';
-import { signedBytes, signMessage } from '../../protocol/mesh/message-signing.js';
-import { checkMessage, type MessagePolicy, type Senders } from '../../protocol/mesh/message-verdict.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import { parseSignature } from '../../protocol/wire/message-headers.js';
+import { signedBytes, signMessage } from '../../protocol/wire/message-signing.js';
+import { checkMessage, type MessagePolicy, type Senders } from '../../protocol/wire/message-verdict.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import { TestPeer } from '../support/test-peer.js';
 
 const peer = new TestPeer('one');

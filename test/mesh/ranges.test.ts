@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, it } from 'node:test';
 import { systemRandom } from '../../node/seams.js';
-import { signMessage } from '../../protocol/mesh/message-signing.js';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import { signMessage } from '../../protocol/wire/message-signing.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import { openReceiverNode, type ReceiverNode, type ReceiverNodeOptions } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, it } from 'node:test';
-import { PAGE_SIZE_MAX, PUSH_OPERATIONS_MAX } from '../../protocol/limits.js';
+import { PAGE_SIZE_MAX, PUSH_OPERATIONS_MAX } from '../../protocol/base/limits.js';
 import { openReceiverNode, type ReceiverNode, type ReceiverNodeOptions } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';
 

@@ -3,7 +3,7 @@ import { after, it } from 'node:test';
 import type { Caller } from '../../node/identity/caller.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
-import { encodeCursor } from '../../protocol/mesh/cursor.js';
+import { encodeCursor } from '../../protocol/log/cursor.js';
 import { OPERATOR } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parsePeerScopes, peerScopesProblem } from '../../node/config/peer-scopes.js';
 import { FileRoster } from '../../node/mesh/roster-from-files.js';
-import { matchesGlob } from '../../protocol/mesh/peer.js';
+import { matchesGlob } from '../../protocol/peers/peer.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { agentKey } from '../support/signing.js';
 import { TestPeer } from '../support/test-peer.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import type { TestPeer } from '../support/test-peer.js';
 
 /** What came back over HTTP. */

@@ -5,7 +5,7 @@ import { memoryArchivePurge } from '../../node/operations/archive.js';
 import { memoryStore } from '../../node/operations/memory-store.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
-import { REMOVE_BATCH_MAX } from '../../protocol/limits.js';
+import { REMOVE_BATCH_MAX } from '../../protocol/base/limits.js';
 import type { Store } from '../../storage/port.js';
 import { openTestNode } from '../support/test-node.js';
 

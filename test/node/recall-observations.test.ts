@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { observationsRound } from '../../actors/maintenance/observations.js';
-import { OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/limits.js';
+import { OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/limits.js';
 import { ObservationLedger } from '../../storage/sqlite/observations.js';
 import { SCHEMA } from '../../storage/sqlite/schema.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { allowAll, CHAIN, decide } from '../../protocol/decide/chain.js';
-import { DEFAULT_NODE_GOVERNANCE } from '../../protocol/governance/settings.js';
-import { adoptionKind } from '../../protocol/kinds/adoption-kind.js';
-import { linkKind } from '../../protocol/kinds/link-kind.js';
-import { memoryKind } from '../../protocol/kinds/memory-kind.js';
-import { standardKind } from '../../protocol/kinds/standard-kind.js';
-import { checkForwardedReply } from '../../protocol/mesh/forward.js';
+import { allowAll, CHAIN, decide } from '../../protocol/chain.js';
+import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
+import { DEFAULT_NODE_GOVERNANCE } from '../../protocol/decide/permissions.js';
+import { linkKind } from '../../protocol/links/link-kind.js';
+import { memoryKind } from '../../protocol/memory/memory-kind.js';
+import { standardKind } from '../../protocol/memory/standard-kind.js';
+import { checkForwardedReply } from '../../protocol/wire/forward.js';
 import { aMemory } from '../support/memories.js';
 
 const link = { source_id: 'a', target_id: 'b', relation: 'related_to' };

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { canonicalJson } from '../../protocol/canonical-json.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
-import { type MemoryImage, memoryKind } from '../../protocol/kinds/memory-kind.js';
 import type { Payload } from '../../protocol/kinds/payload.js';
 import {
   editStamp,
@@ -12,6 +11,7 @@ import {
   type RemovedVersion,
   type Version,
 } from '../../protocol/kinds/version.js';
+import { type MemoryImage, memoryKind } from '../../protocol/memory/memory-kind.js';
 import { sameDots } from '../../protocol/replication/derive.js';
 import { removalPayload, versionOf } from '../../protocol/replication/payloads.js';
 import { joinVersions, outOfScopeVersion, settle } from '../../protocol/replication/versions.js';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { canonicalJson } from '../../protocol/canonical-json.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { homeNumberOf } from '../../protocol/kinds/home.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import { KINDS } from '../../protocol/kinds/kinds.js';
-import { type MemoryImage, memoryKind, memoryPayload } from '../../protocol/kinds/memory-kind.js';
 import { NO_REST } from '../../protocol/kinds/payload.js';
 import { editStamp, type Settled, type Version } from '../../protocol/kinds/version.js';
+import { type MemoryImage, memoryKind, memoryPayload } from '../../protocol/memory/memory-kind.js';
 import { removalPayload, versionOf } from '../../protocol/replication/payloads.js';
 import { joinVersions, outOfScopeVersion, settle } from '../../protocol/replication/versions.js';
 import { Dice } from '../sim/dice.js';

@@ -1,5 +1,5 @@
-import type { Command, OutcomeOf } from '../../protocol/commands.js';
-import type { Result } from '../../protocol/result.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { Command, OutcomeOf } from '../../protocol/release.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { auditDatabase } from '../support/log-audit.js';
 import type { BornOperation, Ledger } from './ledger.js';

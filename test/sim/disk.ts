@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { Crypto } from '../../protocol/seams.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 

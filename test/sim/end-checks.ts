@@ -1,11 +1,11 @@
-import { linkId } from '../../protocol/graph/link.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import type { Role } from '../../protocol/kinds/kind.js';
-import { linkPayload } from '../../protocol/kinds/link-kind.js';
-import { heldNamespaces } from '../../protocol/mesh/digest.js';
-import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
-import type { KindDigests } from '../../protocol/mesh/ranges.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { linkId } from '../../protocol/links/link.js';
+import { linkPayload } from '../../protocol/links/link-kind.js';
+import { heldNamespaces } from '../../protocol/log/digest.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import type { KindDigests } from '../../protocol/log/ranges.js';
+import { mayHold, type Peer } from '../../protocol/peers/peer.js';
 import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
 import type { Checks } from './checks.js';
 import { type BornOperation, type Ledger, nameOf, subjectOf } from './ledger.js';

@@ -1,6 +1,6 @@
 import { makerOf } from '../../protocol/kinds/home.js';
-import { peerOfOrigin } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import { peerOfOrigin } from '../../protocol/log/wire-operation.js';
 import type { EndParts } from './end-checks.js';
 import type { BornOperation } from './ledger.js';
 import type { Lease } from './sim-kinds.js';

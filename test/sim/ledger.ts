@@ -1,5 +1,5 @@
-import { EPOCH_KIND, epochNoticeOf } from '../../protocol/mesh/epoch-notice.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { EPOCH_KIND, epochNoticeOf } from '../../protocol/log/epoch-notice.js';
+import { operationId } from '../../protocol/log/operation-log.js';
 import { SIM_KINDS } from './sim-kinds.js';
 import type { SimNode } from './sim-node.js';
 

@@ -1,6 +1,6 @@
+import type { Clock } from '../../protocol/base/seams.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
-import type { PeerTransport } from '../../protocol/mesh/transport.js';
-import type { Clock } from '../../protocol/seams.js';
+import type { PeerTransport } from '../../protocol/wire/transport.js';
 import type { Store } from '../../storage/port.js';
 import type { Damage } from './damage.js';
 import type { Fault } from './faults.js';

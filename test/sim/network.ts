@@ -1,11 +1,11 @@
-import { PEER_RESPONSE_BYTES_MAX } from '../../protocol/limits.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
+import { PEER_RESPONSE_BYTES_MAX } from '../../protocol/base/limits.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import type {
   PeerReply,
   PeerRequest,
   PeerTransport,
   ReceivedMessage,
-} from '../../protocol/mesh/transport.js';
+} from '../../protocol/wire/transport.js';
 import type { Dice } from './dice.js';
 import type { World } from './world.js';
 

@@ -1,19 +1,19 @@
 import { OPERATIONS } from '../../node/operations/registry.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
-import { decodeCursor, encodeCursor } from '../../protocol/mesh/cursor.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { PeerReply, PeerTransport } from '../../protocol/mesh/transport.js';
+import { ok } from '../../protocol/base/result.js';
+import type { Timer } from '../../protocol/base/seams.js';
+import { decodeCursor, encodeCursor } from '../../protocol/log/cursor.js';
+import { headerHash, type OperationHeader } from '../../protocol/log/operation-log.js';
 import {
   type Have,
   headBytes,
   type OperationPage,
   type VerifiedOperation,
   type WireOperation,
-} from '../../protocol/mesh/wire.js';
-import { headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
+} from '../../protocol/log/wire-operation.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
-import { ok } from '../../protocol/result.js';
-import type { Timer } from '../../protocol/seams.js';
+import type { PeerReply, PeerTransport } from '../../protocol/wire/transport.js';
 import type { Response } from './network.js';
 import type { JoinMesh, NodeRun } from './sim-node.js';
 

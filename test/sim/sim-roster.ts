@@ -1,4 +1,4 @@
-import type { Peer, Roster } from '../../protocol/mesh/peer.js';
+import type { Peer, Roster } from '../../protocol/peers/peer.js';
 
 /** Who belongs to the mesh, as one node was told; it outlives the node's runs, like the files of a real one. */
 export class SimRoster implements Roster {

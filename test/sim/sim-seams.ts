@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { signerOf } from '../../node/identity/key-file.js';
 import { systemCrypto } from '../../node/seams.js';
-import type { Clock, Crypto, Log, Random, Scheduler, Signer, Timer } from '../../protocol/seams.js';
+import type { Clock, Crypto, Log, Random, Scheduler, Signer, Timer } from '../../protocol/base/seams.js';
 import type { Dice } from './dice.js';
 import type { World } from './world.js';
 

@@ -1,9 +1,9 @@
 import type { Caller } from '../../node/identity/caller.js';
 import type { Answer } from '../../node/pipeline/pipeline.js';
+import type { Appended } from '../../protocol/base/result.js';
 import { homeId } from '../../protocol/kinds/home.js';
-import { mayHold, type Peer } from '../../protocol/mesh/peer.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
-import type { Appended } from '../../protocol/result.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import { mayHold, type Peer } from '../../protocol/peers/peer.js';
 import type { Dice } from './dice.js';
 import type { BornOperation, Ledger } from './ledger.js';
 import type { Input, SimNode } from './sim-node.js';

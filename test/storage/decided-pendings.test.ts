@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { dropDecided } from '../../actors/maintenance/approvals.js';
-import type { RequestApproval } from '../../protocol/governance/request-approval.js';
-import { formatHlc } from '../../protocol/hlc.js';
+import { formatHlc } from '../../protocol/base/hlc.js';
+import { PENDING_KEPT_SECONDS } from '../../protocol/base/limits.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { homeId } from '../../protocol/kinds/home.js';
-import { PENDING_KEPT_SECONDS } from '../../protocol/limits.js';
-import { instantFromMs } from '../../protocol/time.js';
+import type { RequestApproval } from '../../protocol/policies/request-approval.js';
 import { aMemory, deleting, OPERATOR, storing } from '../support/memories.js';
 import { type Replica, replica } from '../support/replicas.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ScrubReport } from '../../actors/maintenance/scrub.js';
 import { systemCrypto } from '../../node/seams.js';
-import { parseRfc3339Ms } from '../../protocol/time.js';
+import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { type DatabaseFacts, databaseFacts } from '../support/formats/database-facts.js';

@@ -1,4 +1,4 @@
-import type { Link, Relation } from '../../protocol/graph/link.js';
+import type { Link, Relation } from '../../protocol/links/link.js';
 
 /** What happened to a link, in the order in which this mesh was told. */
 type Event =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { INLINE_ALONE_MS, INLINE_OTHERS_MS, INLINE_YIELD_MS } from '../../protocol/limits.js';
+import { INLINE_ALONE_MS, INLINE_OTHERS_MS, INLINE_YIELD_MS } from '../../protocol/base/limits.js';
 import { LockTurns } from '../../storage/sqlite/lock-turns.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { entityIdOf } from '../../protocol/graph/entity.js';
-import type { RegisterEntityOutcome } from '../../protocol/graph/register-entity.js';
-import type { SetStandard } from '../../protocol/graph/standards.js';
+import { entityIdOf } from '../../protocol/memory/entity.js';
+import type { RegisterEntityOutcome } from '../../protocol/namespaces/register-entity.js';
+import type { SetStandard } from '../../protocol/namespaces/standards.js';
 import { repairOf } from '../../protocol/replication/repair-subjects.js';
 import { aMemory, deleting, OPERATOR, storing } from '../support/memories.js';
 import { type Replica, replica } from '../support/replicas.js';

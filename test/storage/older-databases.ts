@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { verifyEd25519 } from '../../node/verify-ed25519.js';
-import type { Crypto } from '../../protocol/seams.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import type { OpenOptions } from '../../storage/sqlite/database-setup.js';
 import { MIGRATION_STEPS } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { POLICY_REFUSAL } from '../../protocol/governance/note-refusal.js';
-import type { PermissionRule } from '../../protocol/governance/settings.js';
-import { POLICY_REFUSALS_OF_AGENT_MAX, POLICY_REFUSALS_OF_NODE_MAX } from '../../protocol/limits.js';
+import { POLICY_REFUSALS_OF_AGENT_MAX, POLICY_REFUSALS_OF_NODE_MAX } from '../../protocol/base/limits.js';
+import type { PermissionRule } from '../../protocol/decide/permissions.js';
+import { POLICY_REFUSAL } from '../../protocol/policies/note-refusal.js';
 import { governedWriter } from '../support/governed-writer.js';
 import { OPERATOR, storing, tenant } from '../support/memories.js';
 

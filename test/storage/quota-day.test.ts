@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
 import { openForWriting } from '../../node/threads/open-for-writing.js';
-import { chargedBytes } from '../../protocol/agents/quota.js';
+import { chargedBytes } from '../../protocol/identity/quota.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';

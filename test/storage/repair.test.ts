@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
-import type { Command } from '../../protocol/commands.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { operationId } from '../../protocol/log/operation-log.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
+import type { Command } from '../../protocol/release.js';
 import {
   type RepairOutcome,
   type RepairSubjects,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
-import { epochPayload } from '../../protocol/mesh/epoch-notice.js';
-import type { WireOperation } from '../../protocol/mesh/wire.js';
-import { instantFromMs } from '../../protocol/time.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import { epochPayload } from '../../protocol/log/epoch-notice.js';
+import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import { aMemory, deleting, OPERATOR, storing, updating } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { type Replica, replica, verified } from '../support/replicas.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { REINDEX_CHARACTERS_MAX, REINDEX_ROWS_MAX } from '../../protocol/limits.js';
+import { REINDEX_CHARACTERS_MAX, REINDEX_ROWS_MAX } from '../../protocol/base/limits.js';
 import { storing, updating } from '../support/memories.js';
 import { replica } from '../support/replicas.js';
 

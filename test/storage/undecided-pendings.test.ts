@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
-import type { Command } from '../../protocol/commands.js';
-import { PENDING_SECONDS_MAX } from '../../protocol/limits.js';
-import { instantAfter, instantFromMs } from '../../protocol/time.js';
+import { PENDING_SECONDS_MAX } from '../../protocol/base/limits.js';
+import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
+import type { Command } from '../../protocol/release.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { undecidedPendings } from '../../storage/sqlite/queries/pendings.js';
 import type { QueryParts } from '../../storage/sqlite/queries/query-parts.js';

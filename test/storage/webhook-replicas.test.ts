@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Command } from '../../protocol/commands.js';
 import type { PromoteMemory } from '../../protocol/memory/promote.js';
+import type { Command } from '../../protocol/release.js';
 import { EVENT_TYPES } from '../../protocol/webhooks/event-types.js';
 import { subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
 import { Statements } from '../../storage/sqlite/statements.js';

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Services } from '../../node/pipeline/call.js';
-import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import {
   PAGE_BYTES_MAX,
   SUBSCRIPTION_HISTORY_MAX,
   WEBHOOK_FAILURES_IN_ROW_MAX,
   WEBHOOK_REPLAYS_MAX,
   WEBHOOK_RETRY_MS,
-} from '../../protocol/limits.js';
-import type { Viewer } from '../../protocol/ranking/types.js';
-import type { Result } from '../../protocol/result.js';
+} from '../../protocol/base/limits.js';
+import type { Result } from '../../protocol/base/result.js';
+import type { DecisionContext } from '../../protocol/decide/deciding.js';
+import type { Viewer } from '../../protocol/memory/recall-request.js';
 import { whoSees } from '../../protocol/webhooks/audience.js';
 import { outboxEvent } from '../../protocol/webhooks/outbox.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { canonicalJson } from '../../protocol/canonical-json.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { MEMORY } from './kind-facts.js';
 import { copyOf } from './meaning.js';
 import { meaningOrNull } from './meaning-of.js';

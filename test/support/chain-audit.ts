@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
-import { CHAIN_GENESIS, headerHash } from '../../protocol/replication/operation-log.js';
+import { CHAIN_GENESIS, headerHash } from '../../protocol/log/operation-log.js';
 
 /** A row of `operations`. */
 export interface OperationRow {

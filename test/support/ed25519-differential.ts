@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { systemCrypto } from '../../node/seams.js';
-import { publicKeyProblem } from '../../protocol/agents/ed25519-admission.js';
+import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
 import { type SignatureCase, signatureCases } from './ed25519-cases.js';
 
 /** The verdict of the curve library in strict mode; it throws where a length is wrong. */

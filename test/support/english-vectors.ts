@@ -1,6 +1,6 @@
 import { openInlineNode } from '../../node/runtime/inline-node.js';
+import type { Result } from '../../protocol/base/result.js';
 import { EMBED_STATES, type EmbeddedRow } from '../../protocol/memory/embed-state.js';
-import type { Result } from '../../protocol/result.js';
 import { settingsFor } from '../node/runtime/support.js';
 import { generator, randomVectors } from '../storage/vectors/random-vectors.js';
 import { storing } from './memories.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { systemCrypto } from '../../node/seams.js';
-import type { Command } from '../../protocol/commands.js';
-import { DEFAULT_NODE_GOVERNANCE, type NodeGovernance } from '../../protocol/governance/settings.js';
-import { type Failure, failed, ok, type Result } from '../../protocol/result.js';
+import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
+import { DEFAULT_NODE_GOVERNANCE, type NodeGovernance } from '../../protocol/decide/permissions.js';
+import type { Command } from '../../protocol/release.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { Writer } from '../../storage/sqlite/writer.js';
 import { aMemory, OPERATOR, storing, UNLIMITED } from './memories.js';

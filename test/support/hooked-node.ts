@@ -4,7 +4,7 @@ import type { Caller } from '../../node/identity/caller.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { type Answer, runOperation } from '../../node/pipeline/pipeline.js';
-import type { Failure } from '../../protocol/result.js';
+import type { Failure } from '../../protocol/base/result.js';
 import type { HookHome } from './hooks.js';
 import { openTestNode } from './test-node.js';
 

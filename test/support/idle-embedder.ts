@@ -1,5 +1,5 @@
 import type { Embedder } from '../../node/semantics/embedder.js';
-import { fail } from '../../protocol/result.js';
+import { fail } from '../../protocol/base/result.js';
 
 /** An embedder in a given state that notes what it is asked and has no answer. */
 export class IdleEmbedder implements Embedder {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { canonicalJson } from '../../protocol/canonical-json.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { auditArchive } from './archive-audit.js';
 import { auditChains, type OperationRow } from './chain-audit.js';
 import { KIND_FACTS, type KindFacts, MEMORY } from './kind-facts.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { RANGE_NAMESPACES_BYTES_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/limits.js';
-import { RANGES_PATH } from '../../protocol/mesh/message-paths.js';
-import type { RangesQuestion } from '../../protocol/mesh/ranges.js';
-import type { PeerReply, PeerRequest } from '../../protocol/mesh/transport.js';
+import { RANGE_NAMESPACES_BYTES_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/base/limits.js';
+import type { RangesQuestion } from '../../protocol/log/ranges.js';
+import { RANGES_PATH } from '../../protocol/wire/message-paths.js';
+import type { PeerReply, PeerRequest } from '../../protocol/wire/transport.js';
 import { type EntropyNode, startEntropyMesh } from './entropy-mesh.js';
 import { aMemory, storing } from './memories.js';
 import { until } from './wait.js';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { NodeQuotas } from '../../protocol/agents/quota.js';
+import type { NodeQuotas } from '../../protocol/identity/quota.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
 import type { MemoryFilter } from '../../protocol/memory/queries.js';
+import type { RecallRequest, Viewer } from '../../protocol/memory/recall-request.js';
 import type { DeleteMemory } from '../../protocol/memory/remove.js';
 import type { StoreMemory } from '../../protocol/memory/store.js';
 import type { UpdateMemory } from '../../protocol/memory/update.js';
-import type { RecallRequest, Viewer } from '../../protocol/ranking/types.js';
 
 /** Sees every row. */
 export const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };

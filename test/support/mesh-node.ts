@@ -8,7 +8,7 @@ import { MeshHost } from '../../node/mesh/mesh-host.js';
 import { MeshPeers } from '../../node/mesh/mesh-peers.js';
 import { Metrics } from '../../node/observability/metrics.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import type { Clock } from '../../protocol/seams.js';
+import type { Clock } from '../../protocol/base/seams.js';
 import { temporaryFolder } from './daemon-process.js';
 import { keptLog } from './mesh.js';
 import { openTestNode } from './test-node.js';

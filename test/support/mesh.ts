@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import type { KeyAndCertificate } from '../../node/mesh/forming/certificate.js';
 import { issueCertificate, makeAuthority, newTlsKey } from '../../node/mesh/forming/x509.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
-import type { Log, Scheduler } from '../../protocol/seams.js';
+import type { Log, Scheduler } from '../../protocol/base/seams.js';
 import { within } from './wait.js';
 
 /** A scheduler whose callbacks run when the test says so. */

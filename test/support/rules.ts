@@ -1,4 +1,4 @@
-import type { Rule } from '../../protocol/kinds/rule-kind.js';
+import type { Rule } from '../../protocol/rules/rule-kind.js';
 
 const DATE = '2026-01-01T00:00:00.000Z';
 

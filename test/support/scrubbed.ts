@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
-import { operationId } from '../../protocol/replication/operation-log.js';
+import { operationId } from '../../protocol/log/operation-log.js';
 import { type Replica, verified } from './replicas.js';
 
 /** Scrubs a replica; `peer` gives back what it has, and a silent one does not answer. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { signerOf } from '../../node/identity/key-file.js';
 import { signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
-import { publicKeyText } from '../../protocol/agents/key-text.js';
-import type { Signer } from '../../protocol/seams.js';
+import { publicKeyText } from '../../protocol/base/key-text.js';
+import type { Signer } from '../../protocol/base/seams.js';
 
 /** An agent of a test with its key. */
 export interface AgentKey {

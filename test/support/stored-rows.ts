@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
-import { canonicalJson } from '../../protocol/canonical-json.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { idOf, type KindFacts, LINK, MEMORY } from './kind-facts.js';
 import type { Vector } from './told.js';
 

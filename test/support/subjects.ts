@@ -1,5 +1,5 @@
 import type { Subject } from '../../protocol/kinds/kind.js';
-import type { KindNamespace } from '../../protocol/mesh/ranges.js';
+import type { KindNamespace } from '../../protocol/log/ranges.js';
 
 /** A memory as a subject. */
 export const ofMemory = (id: string): Subject => ({ kind: 'memory', id });

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import { signerOf } from '../../node/identity/key-file.js';
 import { fingerprintOf } from '../../node/identity/machine-key.js';
 import { systemCrypto, systemRandom } from '../../node/seams.js';
-import { memoryPayload } from '../../protocol/kinds/memory-kind.js';
+import type { Signer } from '../../protocol/base/seams.js';
+import { CHAIN_GENESIS, headerHash, type OperationHeader } from '../../protocol/log/operation-log.js';
+import { headBytes, type SignedHead, type WireOperation } from '../../protocol/log/wire-operation.js';
 import type { Memory } from '../../protocol/memory/memory.js';
-import { signMessage } from '../../protocol/mesh/message-signing.js';
-import type { Peer } from '../../protocol/mesh/peer.js';
-import type { ReceivedMessage } from '../../protocol/mesh/transport.js';
-import { headBytes, type SignedHead, type WireOperation } from '../../protocol/mesh/wire.js';
-import { CHAIN_GENESIS, headerHash, type OperationHeader } from '../../protocol/replication/operation-log.js';
-import type { Signer } from '../../protocol/seams.js';
+import { memoryPayload } from '../../protocol/memory/memory-kind.js';
+import type { Peer } from '../../protocol/peers/peer.js';
+import { signMessage } from '../../protocol/wire/message-signing.js';
+import type { ReceivedMessage } from '../../protocol/wire/transport.js';
 import { aMemory } from './memories.js';
 
 /** Changes of an operation before it is chained and hashed. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { RELATIONS } from '../../protocol/graph/link.js';
+import { joined, type VersionVector } from '../../protocol/base/version-vector.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
-import type { MemoryImage } from '../../protocol/kinds/memory-kind.js';
 import type { Payload } from '../../protocol/kinds/payload.js';
 import { editStamp, type Facts, type LiveVersion, type Version } from '../../protocol/kinds/version.js';
+import { RELATIONS } from '../../protocol/links/link.js';
 import { KINDS as MEMORY_KINDS, TIERS } from '../../protocol/memory/memory.js';
+import type { MemoryImage } from '../../protocol/memory/memory-kind.js';
 import { joinVersions, settle } from '../../protocol/replication/versions.js';
-import { joined, type VersionVector } from '../../protocol/version-vector.js';
 import fc from './properties.js';
 
 /** Values of all sorts; of each member those are taken that it accepts. */

@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
-import { publicKeyFromText, signatureFromText } from '../../../protocol/agents/key-text.js';
-import { CERTIFICATES_KEPT } from '../../../protocol/limits.js';
-import { peerIdOf } from '../../../protocol/mesh/peer-id.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Crypto, Random } from '../../../protocol/seams.js';
+import { publicKeyFromText, signatureFromText } from '../../../protocol/base/key-text.js';
+import { CERTIFICATES_KEPT } from '../../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock, Crypto, Random } from '../../../protocol/base/seams.js';
+import { peerIdOf } from '../../../protocol/log/peer-id.js';
 import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 import type { Invites } from './invites.js';
 import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-messages.js';
@@ -92,7 +92,7 @@ async function verifyKeys({ facts, proof, tls_proof }: JoinRequest, crypto: Cryp
   if (publicKey === null || peerIdOf(publicKey, crypto) !== facts.peer_id) {
     return fail('VALIDATION_FAILED', 'the peer id does not belong to the public key');
   }
-  const { publicKeyProblem } = await import('../../../protocol/agents/ed25519-admission.js');
+  const { publicKeyProblem } = await import('../../../protocol/identity/ed25519-admission.js');
   const problem = publicKeyProblem(publicKey);
   if (problem !== null) return fail('VALIDATION_FAILED', problem);
   const bytes = joinBytes(facts);

@@ -1,8 +1,8 @@
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
-import { publicKeyText } from '../../../protocol/agents/key-text.js';
-import { CERTIFICATES_KEPT, ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
+import { publicKeyText } from '../../../protocol/base/key-text.js';
+import { CERTIFICATES_KEPT, ROSTER_ENTRIES_MAX } from '../../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock, Random, Scheduler } from '../../../protocol/base/seams.js';
 import { signerOf } from '../../identity/key-file.js';
 import type { MachineIdentity } from '../../identity/machine-key.js';
 import { askAuthority } from './ask-authority.js';

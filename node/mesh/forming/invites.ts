@@ -2,7 +2,7 @@ import { createHash, type KeyObject, type X509Certificate } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Clock, Random } from '../../../protocol/seams.js';
+import type { Clock, Random } from '../../../protocol/base/seams.js';
 import { createFile, newSeed, openKeyFolder, PRIVATE_MODE, signerOf } from '../../identity/key-file.js';
 import { type MeshFolder, parseJson } from './mesh-folder.js';
 

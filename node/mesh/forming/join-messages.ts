@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../../../protocol/canonical-json.js';
+import { canonicalJson } from '../../../protocol/base/canonical-json.js';
 
 /** The request of a joining node, and the authority's answer (`POST /api/v1/mesh/join`). */
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import { isBaseUrl } from '../../config/base-url.js';
 import { parseJson } from './mesh-folder.js';
 

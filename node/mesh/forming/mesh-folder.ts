@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Random } from '../../../protocol/seams.js';
-import { StartRefusedError } from '../../../protocol/start-refused.js';
+import type { Random } from '../../../protocol/base/seams.js';
+import { StartRefusedError } from '../../../protocol/base/start-refused.js';
 import { openKeyFolder, PRIVATE_MODE, replaceFile } from '../../identity/key-file.js';
 import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/seams.js';
-import { StartRefusedError } from '../../../protocol/start-refused.js';
+import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/base/seams.js';
+import { StartRefusedError } from '../../../protocol/base/start-refused.js';
 import type { CertificateRole, ClientGate, ListenerTls } from '../../http/listener-tls.js';
 import type { CertificatePair } from '../tls/certificate-files.js';
 import { Listeners } from '../tls/listeners.js';

@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
-import { failed, ok, type Result } from '../../../protocol/result.js';
-import type { Random } from '../../../protocol/seams.js';
+import { failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Random } from '../../../protocol/base/seams.js';
 import { type CertificatePair, readCertificatePair } from '../tls/certificate-files.js';
 import type { MeshFolder } from './mesh-folder.js';
 

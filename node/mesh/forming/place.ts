@@ -1,6 +1,6 @@
 import { createServer, isIP } from 'node:net';
-import { MESH_PORT } from '../../../protocol/limits.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import { MESH_PORT } from '../../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import { isBaseUrl } from '../../config/base-url.js';
 
 /** The address at which other nodes reach a node, and the one on which it listens. */

@@ -1,17 +1,17 @@
 import { createPublicKey, sign, verify, X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { publicKeyFromText } from '../../../protocol/agents/key-text.js';
-import { ROSTER_ENTRIES_MAX } from '../../../protocol/limits.js';
-import { peerIdOf } from '../../../protocol/mesh/peer-id.js';
+import { publicKeyFromText } from '../../../protocol/base/key-text.js';
+import { ROSTER_ENTRIES_MAX } from '../../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock, Random, Scheduler } from '../../../protocol/base/seams.js';
+import { StartRefusedError } from '../../../protocol/base/start-refused.js';
+import { peerIdOf } from '../../../protocol/log/peer-id.js';
 import {
   parseSignedStatement,
   type RosterStatement,
   type SignedStatement,
   statementBytes,
-} from '../../../protocol/mesh/roster-statement.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Random, Scheduler } from '../../../protocol/seams.js';
-import { StartRefusedError } from '../../../protocol/start-refused.js';
+} from '../../../protocol/peers/roster-statement.js';
 import { systemCrypto } from '../../seams.js';
 import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
 import { withFileLock } from './file-lock.js';

@@ -1,7 +1,7 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import forge from 'node-forge';
-import type { Random } from '../../../protocol/seams.js';
+import type { Random } from '../../../protocol/base/seams.js';
 import { type KeyAndCertificate, peerUri } from './certificate.js';
 
 /**

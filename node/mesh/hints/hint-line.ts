@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { formatHint, type Hint, parseHint } from '../../../protocol/mesh/hint.js';
+import { formatHint, type Hint, parseHint } from '../../../protocol/wire/hint.js';
 
 export interface HintLineOptions {
   readonly peerId: string;

@@ -1,10 +1,10 @@
-import { publicKeyFromText, signatureFromText } from '../../../protocol/agents/key-text.js';
-import { type Link, unsigned } from '../../../protocol/graph/link.js';
-import { linkEnvelopeBytes } from '../../../protocol/graph/link-envelope.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
-import type { Push, PushArray } from '../../../protocol/mesh/push-message.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import { publicKeyFromText, signatureFromText } from '../../../protocol/base/key-text.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
+import { type Link, unsigned } from '../../../protocol/links/link.js';
+import { linkEnvelopeBytes } from '../../../protocol/links/link-envelope.js';
+import { mayHold, type Peer } from '../../../protocol/peers/peer.js';
+import type { Push, PushArray } from '../../../protocol/wire/push-message.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
 import type { Call, Services } from '../../pipeline/call.js';
 import { readyLink, readyMemory } from '../../transfer/import-memory.js';

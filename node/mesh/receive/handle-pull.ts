@@ -1,20 +1,20 @@
 import { readBuckets } from '../../../actors/mesh/namespace-digests.js';
-import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/limits.js';
-import { encodeCursor } from '../../../protocol/mesh/cursor.js';
-import { rootDigest } from '../../../protocol/mesh/digest.js';
-import { mayHave, type Peer } from '../../../protocol/mesh/peer.js';
-import type { PullQuestion } from '../../../protocol/mesh/pull-question.js';
+import { SYNC_PAGE_BYTES_MAX } from '../../../protocol/base/limits.js';
+import { failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock, Crypto, Signer } from '../../../protocol/base/seams.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
+import { encodeCursor } from '../../../protocol/log/cursor.js';
+import { rootDigest } from '../../../protocol/log/digest.js';
 import {
   haveOf,
   headBytes,
   type PullReply,
   peerOfOrigin,
   type SignedHead,
-} from '../../../protocol/mesh/wire.js';
+} from '../../../protocol/log/wire-operation.js';
+import { mayHave, type Peer } from '../../../protocol/peers/peer.js';
 import type { ReadOperations, ReadOperationsAnswer } from '../../../protocol/replication/queries.js';
-import { failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Crypto, Signer } from '../../../protocol/seams.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import type { PullQuestion } from '../../../protocol/wire/pull-question.js';
 import type { Store } from '../../../storage/port.js';
 import { VERSION } from '../../version.js';
 

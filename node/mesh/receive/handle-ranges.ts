@@ -1,6 +1,8 @@
 import { readBuckets, readNamespaces } from '../../../actors/mesh/namespace-digests.js';
-import * as limits from '../../../protocol/limits.js';
-import { heldByAll, mayHave, mayHold, type Peer } from '../../../protocol/mesh/peer.js';
+import * as limits from '../../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock } from '../../../protocol/base/seams.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
 import {
   type BucketsReply,
   differingRanges,
@@ -8,11 +10,9 @@ import {
   type OperationsReply,
   type RangesQuestion,
   type SubjectsReply,
-} from '../../../protocol/mesh/ranges.js';
-import { type Have, haveOf } from '../../../protocol/mesh/wire.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock } from '../../../protocol/seams.js';
-import { instantFromMs } from '../../../protocol/time.js';
+} from '../../../protocol/log/ranges.js';
+import { type Have, haveOf } from '../../../protocol/log/wire-operation.js';
+import { heldByAll, mayHave, mayHold, type Peer } from '../../../protocol/peers/peer.js';
 import type { Store } from '../../../storage/port.js';
 
 export interface RangesParts {

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../../protocol/errors.js';
-import type { Peer } from '../../../protocol/mesh/peer.js';
-import type { Push, PushArray } from '../../../protocol/mesh/push-message.js';
+import type { ErrorCode } from '../../../protocol/base/errors.js';
+import type { Peer } from '../../../protocol/peers/peer.js';
+import type { Push, PushArray } from '../../../protocol/wire/push-message.js';
 
 /** An item that was not taken. */
 export interface SkippedItem {

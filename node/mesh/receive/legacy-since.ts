@@ -1,9 +1,13 @@
-import { PAGE_BYTES_MAX, SYNC_ROWS_EXAMINED_MAX, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
+import {
+  PAGE_BYTES_MAX,
+  SYNC_ROWS_EXAMINED_MAX,
+  SYNC_SINCE_LIMIT_MAX,
+} from '../../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock } from '../../../protocol/base/seams.js';
+import { canonicalInstant, instantFromMs } from '../../../protocol/base/time.js';
 import { addresseeOf, type MemoryRow, memoryJson, ownerOf } from '../../../protocol/memory/memory.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock } from '../../../protocol/seams.js';
-import { canonicalInstant, instantFromMs } from '../../../protocol/time.js';
+import { mayHold, type Peer } from '../../../protocol/peers/peer.js';
 import type { Store } from '../../../storage/port.js';
 
 /** Pages of memories by their last change, for peers without a cursor (interface §4.10, reference-federation §1.6). */

@@ -3,14 +3,14 @@ import {
   MESSAGE_WINDOW_MS,
   NONCES_PER_PEER_MAX,
   UNDATED_NONCE_KEPT_MS,
-} from '../../../protocol/limits.js';
-import { checkMessage, type MessagePolicy, type Senders } from '../../../protocol/mesh/message-verdict.js';
-import type { Peer } from '../../../protocol/mesh/peer.js';
-import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
+} from '../../../protocol/base/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock, Crypto, Log } from '../../../protocol/base/seams.js';
+import { parseRfc3339Ms } from '../../../protocol/base/time.js';
+import type { Peer } from '../../../protocol/peers/peer.js';
 import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
-import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Crypto, Log } from '../../../protocol/seams.js';
-import { parseRfc3339Ms } from '../../../protocol/time.js';
+import { checkMessage, type MessagePolicy, type Senders } from '../../../protocol/wire/message-verdict.js';
+import type { ReceivedMessage } from '../../../protocol/wire/transport.js';
 import type { Store } from '../../../storage/port.js';
 import { NonceIndex } from './nonce-index.js';
 import { tagged } from './reply.js';

@@ -1,6 +1,6 @@
-import { memoryIdProblem } from '../../../protocol/ids.js';
-import { mayHold, type Peer } from '../../../protocol/mesh/peer.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import { memoryIdProblem } from '../../../protocol/base/ids.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import { mayHold, type Peer } from '../../../protocol/peers/peer.js';
 import type { Call } from '../../pipeline/call.js';
 import type { NO_COUNTERS } from './legacy-push.js';
 import type { ShippedVector } from './shipped-vectors.js';

@@ -1,5 +1,5 @@
-import { type ErrorCode, errorRow } from '../../../protocol/errors.js';
-import type { Failure } from '../../../protocol/result.js';
+import { type ErrorCode, errorRow } from '../../../protocol/base/errors.js';
+import type { Failure } from '../../../protocol/base/result.js';
 
 /** An answer to a peer. */
 export interface PeerReply {

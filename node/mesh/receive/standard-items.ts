@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { isOperators, STANDARD_MEMBERS } from '../../../protocol/graph/standard-owner.js';
-import { namespaceProblem } from '../../../protocol/ids.js';
+import { namespaceProblem } from '../../../protocol/base/ids.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import { isObject, NO_REST } from '../../../protocol/kinds/payload.js';
-import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
-import { mayHold } from '../../../protocol/mesh/peer.js';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
+import { isOperators, STANDARD_MEMBERS } from '../../../protocol/namespaces/standard-owner.js';
+import { mayHold } from '../../../protocol/peers/peer.js';
 import * as fields from '../../pipeline/fields.js';
 import { parseInput } from '../../pipeline/parse.js';
 import { type Effect, liveMemory, outOfScope, type Pushed } from './pushed-item.js';

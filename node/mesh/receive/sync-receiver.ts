@@ -1,25 +1,25 @@
-import { CHAIN, type Chain } from '../../../protocol/decide/chain.js';
-import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/limits.js';
-import { decodeCursor } from '../../../protocol/mesh/cursor.js';
-import { parseForwarded } from '../../../protocol/mesh/forward.js';
+import { SYNC_SINCE_LIMIT, SYNC_SINCE_LIMIT_MAX } from '../../../protocol/base/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock, Crypto, Log, Signer } from '../../../protocol/base/seams.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
+import { CHAIN, type Chain } from '../../../protocol/chain.js';
+import { decodeCursor } from '../../../protocol/log/cursor.js';
+import type { Have } from '../../../protocol/log/wire-operation.js';
+import type { Peer, Roster } from '../../../protocol/peers/peer.js';
+import type { Verifier } from '../../../protocol/replication/verifier.js';
+import { parseForwarded } from '../../../protocol/wire/forward.js';
 import {
   COMMANDS_PATH,
   PULL_PATH,
   PUSH_PATH,
   RANGES_PATH,
   SINCE_PATH,
-} from '../../../protocol/mesh/message-paths.js';
-import type { MessagePolicy, Senders } from '../../../protocol/mesh/message-verdict.js';
-import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
-import { type PullQuestion, parsePull } from '../../../protocol/mesh/pull-question.js';
-import { type Push, parsePush, pushProblem } from '../../../protocol/mesh/push-message.js';
-import { parseRanges } from '../../../protocol/mesh/ranges-messages.js';
-import type { ReceivedMessage } from '../../../protocol/mesh/transport.js';
-import type { Have } from '../../../protocol/mesh/wire.js';
-import type { Verifier } from '../../../protocol/replication/verifier.js';
-import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Crypto, Log, Signer } from '../../../protocol/seams.js';
-import { instantFromMs } from '../../../protocol/time.js';
+} from '../../../protocol/wire/message-paths.js';
+import type { MessagePolicy, Senders } from '../../../protocol/wire/message-verdict.js';
+import { type PullQuestion, parsePull } from '../../../protocol/wire/pull-question.js';
+import { type Push, parsePush, pushProblem } from '../../../protocol/wire/push-message.js';
+import { parseRanges } from '../../../protocol/wire/ranges-messages.js';
+import type { ReceivedMessage } from '../../../protocol/wire/transport.js';
 import type { Store } from '../../../storage/port.js';
 import { parseJsonBody } from '../../http/json-body.js';
 import { parseQuery } from '../../http/query-string.js';

@@ -4,7 +4,7 @@ import {
   PUSH_PATH,
   RANGES_PATH,
   SINCE_PATH,
-} from '../../../protocol/mesh/message-paths.js';
+} from '../../../protocol/wire/message-paths.js';
 import { API_PREFIX } from '../../bindings/operation-route.js';
 import { JSON_TYPE } from '../../http/exchange.js';
 import type { PeerRoute } from '../../http/peer-route.js';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { MESH_POLL_MS } from '../../../protocol/limits.js';
-import { parseFingerprintList } from '../../../protocol/mesh/fingerprint-list.js';
-import { fail, type Result } from '../../../protocol/result.js';
-import type { Log, Scheduler } from '../../../protocol/seams.js';
-import { StartRefusedError } from '../../../protocol/start-refused.js';
+import { MESH_POLL_MS } from '../../../protocol/base/limits.js';
+import { fail, type Result } from '../../../protocol/base/result.js';
+import type { Log, Scheduler } from '../../../protocol/base/seams.js';
+import { StartRefusedError } from '../../../protocol/base/start-refused.js';
+import { parseFingerprintList } from '../../../protocol/peers/fingerprint-list.js';
 import type { CertificateRole, ClientGate } from '../../http/listener-tls.js';
 import { Listeners } from './listeners.js';
 import { WatchedFiles } from './watched-files.js';

@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
-import { PEER_CONNECT_TIMEOUT_MS, PEER_KEEPALIVE_MS } from '../../../protocol/limits.js';
-import type { Scheduler } from '../../../protocol/seams.js';
+import { PEER_CONNECT_TIMEOUT_MS, PEER_KEEPALIVE_MS } from '../../../protocol/base/limits.js';
+import type { Scheduler } from '../../../protocol/base/seams.js';
 
 /** The other side has the wrong identity. */
 export class UntrustedError extends Error {}

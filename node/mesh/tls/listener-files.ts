@@ -1,4 +1,4 @@
-import type { Log, Scheduler } from '../../../protocol/seams.js';
+import type { Log, Scheduler } from '../../../protocol/base/seams.js';
 import type { Settings } from '../../config/settings.js';
 import type { ListenerTls } from '../../http/listener-tls.js';
 import { AllowlistFile } from './allowlist-file.js';

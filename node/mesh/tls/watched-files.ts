@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Scheduler, Timer } from '../../../protocol/seams.js';
+import type { Scheduler, Timer } from '../../../protocol/base/seams.js';
 
 /**
  * Checks files from time to time and reports when one of them changed: by inode, size and time of change, so that a

@@ -1,4 +1,4 @@
-import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
+import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import { FAMILIES } from '../../pipeline/operation.js';
 import { embeddingAdvice } from '../../semantics/embedding-advice.js';

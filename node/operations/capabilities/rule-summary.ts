@@ -1,9 +1,9 @@
-import { RULE_SUMMARY_MAX } from '../../../protocol/governance/limits.js';
-import type { NamespacePolicy } from '../../../protocol/governance/queries.js';
-import { shownGovernance } from '../../../protocol/graph/governance.js';
-import { EVERYWHERE } from '../../../protocol/graph/standard-chain.js';
-import type { Rule } from '../../../protocol/kinds/rule-kind.js';
-import { AGENT_ID_LENGTH_MAX } from '../../../protocol/limits.js';
+import { AGENT_ID_LENGTH_MAX } from '../../../protocol/base/limits.js';
+import { RULE_SUMMARY_MAX } from '../../../protocol/base/rule-limits.js';
+import { shownGovernance } from '../../../protocol/namespaces/policy-members.js';
+import { EVERYWHERE } from '../../../protocol/namespaces/standard-chain.js';
+import type { NamespacePolicy } from '../../../protocol/policies/queries.js';
+import type { Rule } from '../../../protocol/rules/rule-kind.js';
 import { rulingViewer } from '../../identity/caller.js';
 import type { ReadCall } from '../../pipeline/call.js';
 

@@ -1,4 +1,4 @@
-import type { Rule } from '../../../protocol/kinds/rule-kind.js';
+import type { Rule } from '../../../protocol/rules/rule-kind.js';
 import { rulingViewer } from '../../identity/caller.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import { isInForce, rulesOf } from '../memory-rule-list.js';

@@ -1,4 +1,4 @@
-import type { UnrelatedTexts } from '../../../protocol/ranking/types.js';
+import type { UnrelatedTexts } from '../../../protocol/memory/recall-request.js';
 import { ThreadEmbedder, type ThreadEmbedderOptions } from '../thread-embedder.js';
 import { ENCODER_DIM } from './sentence-encoder.js';
 

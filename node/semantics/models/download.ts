@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
-import { MODEL_FILE_BYTES_MAX } from '../../../protocol/limits.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import { MODEL_FILE_BYTES_MAX } from '../../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 
 const REDIRECTS_MAX = 5;
 const SILENCE_MS = 60_000;

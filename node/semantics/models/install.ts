@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import { isAlive } from '../../is-alive.js';
 import { readModelFolder } from '../onnx/model-folder.js';
 import { type CatalogModel, catalogModel, MODEL_HUB } from './catalog.js';

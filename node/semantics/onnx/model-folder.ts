@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 
 /** A sentence encoder in a folder, in the form in which such models are published. */
 export interface ModelFolder {

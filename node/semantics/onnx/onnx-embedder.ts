@@ -1,4 +1,4 @@
-import { fail, failed, ok, type Result } from '../../../protocol/result.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Settings } from '../../config/settings.js';
 import type { Embedder, EmbedderSeams } from '../embedder.js';
 import { knownModel } from '../remote/known-models.js';

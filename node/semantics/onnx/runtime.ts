@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 
 /** What a model in a folder needs, in the versions that were tried or later ones. */
 const PACKAGES = { 'onnxruntime-node': '1', '@huggingface/tokenizers': '0' } as const;

@@ -4,8 +4,8 @@ import {
   EMBED_CONNECTIONS_MAX,
   EMBED_REQUEST_TIMEOUT_MS,
   EMBED_RESPONSE_BYTES_MAX,
-} from '../../../protocol/limits.js';
-import type { Scheduler } from '../../../protocol/seams.js';
+} from '../../../protocol/base/limits.js';
+import type { Scheduler } from '../../../protocol/base/seams.js';
 
 /** What became of a request. */
 export type Posted =

@@ -4,9 +4,9 @@ import {
   EMBED_QUERIES_MAX,
   EMBED_REQUEST_CHARACTERS_MAX,
   EMBED_REQUEST_TEXTS_MAX,
-} from '../../../protocol/limits.js';
-import { type Failure, fail, failed, ok, type Result } from '../../../protocol/result.js';
-import type { Clock, Log, Scheduler } from '../../../protocol/seams.js';
+} from '../../../protocol/base/limits.js';
+import { type Failure, fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Clock, Log, Scheduler } from '../../../protocol/base/seams.js';
 import type { Secret } from '../../config/secret.js';
 import { chunkQuery } from '../chunking.js';
 import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from '../embedder.js';

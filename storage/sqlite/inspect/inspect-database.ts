@@ -1,10 +1,10 @@
-import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/audit.js';
-import type { Rule } from '../../../protocol/kinds/rule-kind.js';
+import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
+import type { Crypto } from '../../../protocol/base/seams.js';
+import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/log/audit.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
-import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
-import type { Crypto } from '../../../protocol/seams.js';
+import type { Rule } from '../../../protocol/rules/rule-kind.js';
 import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
 import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';

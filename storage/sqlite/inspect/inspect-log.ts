@@ -1,6 +1,6 @@
-import type { PeerId } from '../../../protocol/meanings.js';
-import { CHAIN_GENESIS, headerHash } from '../../../protocol/replication/operation-log.js';
-import type { Crypto } from '../../../protocol/seams.js';
+import type { PeerId } from '../../../protocol/base/meanings.js';
+import type { Crypto } from '../../../protocol/base/seams.js';
+import { CHAIN_GENESIS, headerHash } from '../../../protocol/log/operation-log.js';
 import type { Connection } from '../connection.js';
 import { type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 

@@ -1,6 +1,6 @@
-import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/graph/link.js';
-import { linkKind } from '../../../protocol/kinds/link-kind.js';
 import { isObject } from '../../../protocol/kinds/payload.js';
+import { type Link, type LinkKey, linkId, type Relation } from '../../../protocol/links/link.js';
+import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { Connection } from '../connection.js';
 import { type Digests, isDigest } from '../digests.js';
 import { restFromSql, restToSql } from '../rows.js';

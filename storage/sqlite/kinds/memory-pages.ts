@@ -1,5 +1,5 @@
-import { memoryKind, memoryPayload } from '../../../protocol/kinds/memory-kind.js';
-import type { Crypto } from '../../../protocol/seams.js';
+import type { Crypto } from '../../../protocol/base/seams.js';
+import { memoryKind, memoryPayload } from '../../../protocol/memory/memory-kind.js';
 import { isDigest } from '../digests.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from './scrub-row.js';

@@ -1,13 +1,13 @@
 import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
+import { editStamp, type LiveVersion, type Settled } from '../../../protocol/kinds/version.js';
+import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
+import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import {
   type MemoryImage,
   memoryKind,
   memoryOf,
   memoryPayload,
-} from '../../../protocol/kinds/memory-kind.js';
-import { editStamp, type LiveVersion, type Settled } from '../../../protocol/kinds/version.js';
-import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
-import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
+} from '../../../protocol/memory/memory-kind.js';
 import type { Connection } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';

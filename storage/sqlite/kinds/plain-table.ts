@@ -1,5 +1,5 @@
+import type { Hlc, Origin } from '../../../protocol/base/meanings.js';
 import type { Row } from '../../../protocol/decide/rows.js';
-import type { Hlc, Origin } from '../../../protocol/meanings.js';
 import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';
 import { vectorOf } from '../operation-rows.js';

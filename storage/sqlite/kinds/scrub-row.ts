@@ -1,5 +1,5 @@
-import type { Hlc, Origin } from '../../../protocol/meanings.js';
-import { sameVector } from '../../../protocol/version-vector.js';
+import type { Hlc, Origin } from '../../../protocol/base/meanings.js';
+import { sameVector } from '../../../protocol/base/version-vector.js';
 import { coversOf, vectorOf } from '../operation-rows.js';
 
 /** The columns of each row's operation that a page of rows selects, with the alias `o`. */

@@ -1,9 +1,9 @@
+import type { Crypto } from '../../../protocol/base/seams.js';
 import type { StoredSubject } from '../../../protocol/decide/reads.js';
 import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import type { Settled } from '../../../protocol/kinds/version.js';
-import type { WireOperation } from '../../../protocol/mesh/wire.js';
+import type { WireOperation } from '../../../protocol/log/wire-operation.js';
 import type { ScrubPage } from '../../../protocol/replication/repair-queries.js';
-import type { Crypto } from '../../../protocol/seams.js';
 import type { Statements } from '../statements.js';
 
 /** A subject and the namespace whose digest counts its row. */

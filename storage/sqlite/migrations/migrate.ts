@@ -1,5 +1,5 @@
-import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
 import { type Connection, isBusy } from '../connection.js';
 import { DatabaseRefusedError, type OpenOptions, schemaVersion } from '../database-setup.js';
 import { olderInstant } from './older-values.js';

@@ -1,7 +1,7 @@
+import { ACCESS_COUNT_MAX, PRIORITY_MAX, PRIORITY_MIN } from '../../../protocol/base/limits.js';
+import type { Crypto } from '../../../protocol/base/seams.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
-import { ACCESS_COUNT_MAX, PRIORITY_MAX, PRIORITY_MIN } from '../../../protocol/limits.js';
 import { type Citation, KINDS, type Memory, TIERS } from '../../../protocol/memory/memory.js';
-import type { Crypto } from '../../../protocol/seams.js';
 import {
   olderInstant,
   olderInteger,

@@ -1,4 +1,4 @@
-import { canonicalInstant, instantFromMs } from '../../../protocol/time.js';
+import { canonicalInstant, instantFromMs } from '../../../protocol/base/time.js';
 
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2})?(\.\d+)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i;

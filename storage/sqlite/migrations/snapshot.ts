@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Instant } from '../../../protocol/meanings.js';
+import type { Instant } from '../../../protocol/base/meanings.js';
 import { DatabaseRefusedError } from '../database-setup.js';
 import { claimFile, removeFiles, writeCopy } from '../snapshot-files.js';
 

@@ -1,4 +1,4 @@
-import type { Instant } from '../../../protocol/meanings.js';
+import type { Instant } from '../../../protocol/base/meanings.js';
 import type { Connection } from '../connection.js';
 import type { OpenOptions } from '../database-setup.js';
 

@@ -1,5 +1,5 @@
-import { TTL_SECONDS } from '../../../protocol/limits.js';
-import { instantAfter } from '../../../protocol/time.js';
+import { TTL_SECONDS } from '../../../protocol/base/limits.js';
+import { instantAfter } from '../../../protocol/base/time.js';
 import type { MigrationStep } from './step.js';
 
 interface UnlimitedRow {

@@ -1,5 +1,5 @@
-import { linkId } from '../../../protocol/graph/link.js';
-import { linkKind } from '../../../protocol/kinds/link-kind.js';
+import { linkId } from '../../../protocol/links/link.js';
+import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
 import { insertMemory } from '../../../protocol/memory/memory-writes.js';
 import { type Connection, openWriter } from '../connection.js';

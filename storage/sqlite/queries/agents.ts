@@ -1,5 +1,5 @@
-import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/agents/agent.js';
 import type { ListAgents } from '../../../protocol/agents/queries.js';
+import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/identity/agent.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../../../protocol/audit.js';
+import type { AuditRow } from '../../../protocol/log/audit.js';
 import type { AuditRows } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';

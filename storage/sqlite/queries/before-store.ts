@@ -1,5 +1,5 @@
+import { POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_CANDIDATES_MAX } from '../../../protocol/base/limits.js';
 import { potentialContradictions, tellingWords } from '../../../protocol/lifecycle/contradictions.js';
-import { POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_CANDIDATES_MAX } from '../../../protocol/limits.js';
 import type { SimilarTitles } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { quoted } from '../../../protocol/ranking/query.js';

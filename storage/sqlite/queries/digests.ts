@@ -1,5 +1,5 @@
-import { heldByAll } from '../../../protocol/mesh/peer.js';
-import { bucketOf, type NamespaceDigest } from '../../../protocol/mesh/ranges.js';
+import { bucketOf, type NamespaceDigest } from '../../../protocol/log/ranges.js';
+import { heldByAll } from '../../../protocol/peers/peer.js';
 import type {
   ReadBuckets,
   ReadBucketsAnswer,

@@ -1,8 +1,8 @@
-import { type EntityRecord, entityRecord, inOrder } from '../../../protocol/graph/aliases.js';
-import { foldedAlias } from '../../../protocol/graph/entity.js';
-import type { EntityByAlias } from '../../../protocol/graph/names-queries.js';
-import { type Alias, aliasKind } from '../../../protocol/kinds/alias-kind.js';
-import { ENTITY_ALIASES_READ_MAX, ENTITY_MATCHES_MAX } from '../../../protocol/limits.js';
+import { ENTITY_ALIASES_READ_MAX, ENTITY_MATCHES_MAX } from '../../../protocol/base/limits.js';
+import { type Alias, aliasKind } from '../../../protocol/memory/alias-kind.js';
+import { type EntityRecord, entityRecord, inOrder } from '../../../protocol/memory/aliases.js';
+import { foldedAlias } from '../../../protocol/memory/entity.js';
+import type { EntityByAlias } from '../../../protocol/namespaces/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { Statements } from '../statements.js';

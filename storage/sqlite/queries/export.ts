@@ -1,4 +1,4 @@
-import { AGENTS_NAMESPACE } from '../../../protocol/agents/agent.js';
+import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/transfer/queries.js';
 import { type FilterSql, inNamespace } from '../filter.js';

@@ -1,9 +1,9 @@
-import { memoryIdOfEntity } from '../../../protocol/graph/entity.js';
+import { MEMORY_LINKS_MAX } from '../../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { MemoryName } from '../../../protocol/graph/queries.js';
-import { MEMORY_LINKS_MAX } from '../../../protocol/limits.js';
+import { memoryIdOfEntity } from '../../../protocol/memory/entity.js';
 import type { GetMemory } from '../../../protocol/memory/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';

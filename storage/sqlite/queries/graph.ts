@@ -1,3 +1,5 @@
+import { LINEAGE_MEMORIES_MAX } from '../../../protocol/base/limits.js';
+import { failed, ok, type Result } from '../../../protocol/base/result.js';
 import { findPaths, type PathSource } from '../../../protocol/graph/find-paths.js';
 import {
   type LineageLink,
@@ -18,9 +20,7 @@ import type {
 } from '../../../protocol/graph/queries.js';
 import { TraversalBudget } from '../../../protocol/graph/traversal-budget.js';
 import { walkGraph } from '../../../protocol/graph/walk.js';
-import { LINEAGE_MEMORIES_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
-import { failed, ok, type Result } from '../../../protocol/result.js';
 import { nameMemory } from './get.js';
 import { GraphLinks, type LinkRow } from './graph-links.js';
 import type { QueryParts } from './query-parts.js';

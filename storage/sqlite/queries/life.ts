@@ -1,11 +1,11 @@
-import { AGENTS_NAMESPACE } from '../../../protocol/agents/agent.js';
+import { CONSOLIDATE_GROUPS_MAX, CONSOLIDATE_IDS_MAX } from '../../../protocol/base/limits.js';
+import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
 import type {
   ConsolidationGroup,
   ConsolidationGroups,
   CountExpired,
   CountForgettable,
 } from '../../../protocol/lifecycle/queries.js';
-import { CONSOLIDATE_GROUPS_MAX, CONSOLIDATE_IDS_MAX } from '../../../protocol/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { forgettable } from '../forget.js';
 import { visibleRows } from '../visibility.js';

@@ -1,5 +1,5 @@
-import { linkId } from '../../../protocol/graph/link.js';
-import { LINKS_EXAMINED_MAX } from '../../../protocol/limits.js';
+import { LINKS_EXAMINED_MAX } from '../../../protocol/base/limits.js';
+import { linkId } from '../../../protocol/links/link.js';
 import type { LinkSqlRow } from '../kinds/link-table.js';
 import type { SqlFragment } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';

@@ -1,4 +1,5 @@
-import { linkId } from '../../../protocol/graph/link.js';
+import { LINKS_EXAMINED_MAX } from '../../../protocol/base/limits.js';
+import { ok, type Result } from '../../../protocol/base/result.js';
 import type {
   LinksOfMemory,
   LinksOfMemoryAnswer,
@@ -6,10 +7,9 @@ import type {
   NamedLinksAnswer,
 } from '../../../protocol/graph/link-queries.js';
 import type { NewestLinks } from '../../../protocol/graph/queries.js';
-import { linkKind } from '../../../protocol/kinds/link-kind.js';
-import { LINKS_EXAMINED_MAX } from '../../../protocol/limits.js';
+import { linkId } from '../../../protocol/links/link.js';
+import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { Answers } from '../../../protocol/queries.js';
-import { ok, type Result } from '../../../protocol/result.js';
 import { isDigest } from '../digests.js';
 import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';
 import { visibleRows } from '../visibility.js';

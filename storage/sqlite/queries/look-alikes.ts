@@ -1,4 +1,4 @@
-import { NEAR_DUPLICATE_CANDIDATES_MAX, NEAR_DUPLICATES_MAX } from '../../../protocol/limits.js';
+import { NEAR_DUPLICATE_CANDIDATES_MAX, NEAR_DUPLICATES_MAX } from '../../../protocol/base/limits.js';
 import {
   COMPARED_LENGTH_MAX,
   LIKENESS_MIN,

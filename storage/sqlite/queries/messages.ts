@@ -1,5 +1,4 @@
 import { addresseeOf, ownerOf } from '../../../protocol/memory/memory.js';
-import { inboxOf, MESSAGES_ROOT } from '../../../protocol/messages/mail.js';
 import type {
   InboxEvents,
   InboxMessage,
@@ -7,6 +6,7 @@ import type {
   SpentReceipts,
   UnreadMessages,
 } from '../../../protocol/messages/queries.js';
+import { inboxOf, MESSAGES_ROOT } from '../../../protocol/namespaces/mail.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { memberSql } from '../kinds/record-table.js';
 import { readPage } from '../page.js';

@@ -1,4 +1,4 @@
-import type { CountNamespaces, NamespaceCount } from '../../../protocol/graph/names-queries.js';
+import type { CountNamespaces, NamespaceCount } from '../../../protocol/namespaces/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';

@@ -1,5 +1,16 @@
-import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/agents/agent.js';
-import { type Proposal, proposalOf } from '../../../protocol/governance/proposal.js';
+import { PENDING_LIST_BYTES_MAX } from '../../../protocol/base/limits.js';
+import type { AgentId } from '../../../protocol/base/meanings.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/identity/agent.js';
+import { parsedObject } from '../../../protocol/kinds/payload.js';
+import { isVisible } from '../../../protocol/memory/access.js';
+import type { Viewer } from '../../../protocol/memory/recall-request.js';
+import {
+  type ComingRow,
+  PENDING_STATES,
+  type PendingAction,
+  pendingKind,
+} from '../../../protocol/policies/pending-kind.js';
+import { type Proposal, proposalOf } from '../../../protocol/policies/proposal.js';
 import type {
   ApprovalEvent,
   ApprovalEvents,
@@ -10,20 +21,9 @@ import type {
   RememberedDecisions,
   SpentPendings,
   UndecidedPendings,
-} from '../../../protocol/governance/queries.js';
-import { parsedObject } from '../../../protocol/kinds/payload.js';
-import {
-  type ComingRow,
-  PENDING_STATES,
-  type PendingAction,
-  pendingKind,
-} from '../../../protocol/kinds/pending-kind.js';
-import { type Remembered, rememberedKind } from '../../../protocol/kinds/remembered-kind.js';
-import { PENDING_LIST_BYTES_MAX } from '../../../protocol/limits.js';
-import type { AgentId } from '../../../protocol/meanings.js';
-import { isVisible } from '../../../protocol/memory/access.js';
+} from '../../../protocol/policies/queries.js';
+import { type Remembered, rememberedKind } from '../../../protocol/policies/remembered-kind.js';
 import type { Answers } from '../../../protocol/queries.js';
-import type { Viewer } from '../../../protocol/ranking/types.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { Statements } from '../statements.js';
 import { visibleArchived, visibleRows } from '../visibility.js';
@@ -33,7 +33,7 @@ const STATUS = memberSql('status');
 const REQUESTED = memberSql('requested_at');
 const PENDING_ID = memberSql('pending_id');
 
-/** As `mayKnow` (protocol/governance/queries.ts), with the parameters of `knowing`. */
+/** As `mayKnow` (protocol/policies/queries.ts), with the parameters of `knowing`. */
 const KNOWN = `(@all = 1 OR owner_id = @agent OR CASE json_extract(payload, '$.approver.form')
   WHEN 'agent' THEN json_extract(payload, '$.approver.agent') = @agent ELSE @registered = 1 END)`;
 

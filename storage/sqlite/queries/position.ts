@@ -1,6 +1,6 @@
-import { NAMESPACES_BELOW_MAX, NAMESPACES_COMPARED_MAX } from '../../../protocol/limits.js';
+import { NAMESPACES_BELOW_MAX, NAMESPACES_COMPARED_MAX } from '../../../protocol/base/limits.js';
+import { nearest } from '../../../protocol/base/nearest.js';
 import type { CurrentOwner, NamespaceIds, NamespacesBelow } from '../../../protocol/maintenance/queries.js';
-import { nearest } from '../../../protocol/nearest.js';
 import type { Answers } from '../../../protocol/queries.js';
 import { BELOW } from '../filter.js';
 import { visibleRows } from '../visibility.js';

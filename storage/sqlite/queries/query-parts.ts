@@ -1,5 +1,5 @@
+import type { Clock, Crypto } from '../../../protocol/base/seams.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
-import type { Clock, Crypto } from '../../../protocol/seams.js';
 import type { Connection } from '../connection.js';
 import type { KeptAgentKeys } from '../kept-agent-keys.js';
 import type { KindPages } from '../kinds/tables.js';

@@ -1,6 +1,6 @@
-import type { SubjectId } from '../../../protocol/meanings.js';
-import { bucketOf, type KindNamespace } from '../../../protocol/mesh/ranges.js';
-import type { WireOperation } from '../../../protocol/mesh/wire.js';
+import type { SubjectId } from '../../../protocol/base/meanings.js';
+import { bucketOf, type KindNamespace } from '../../../protocol/log/ranges.js';
+import type { WireOperation } from '../../../protocol/log/wire-operation.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type {
   ReadLogged,

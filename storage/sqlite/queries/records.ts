@@ -1,9 +1,9 @@
-import { subtreeRoot } from '../../../protocol/ids.js';
+import { subtreeRoot } from '../../../protocol/base/ids.js';
+import { READ_RECORDS_MAX } from '../../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { RecordImage, RecordPlace } from '../../../protocol/kinds/record.js';
-import { READ_RECORDS_MAX } from '../../../protocol/limits.js';
 import type { AnswerOf } from '../../../protocol/queries.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
 import type { ExportRecords, ReadRecords } from '../../../protocol/transfer/queries.js';
 import { DamagedRowError } from '../damage.js';
 import { type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';

@@ -1,6 +1,7 @@
-import type { OperationPlace } from '../../../protocol/mesh/ranges.js';
-import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/mesh/wire.js';
-import { operationId } from '../../../protocol/replication/operation-log.js';
+import { parseRfc3339Ms } from '../../../protocol/base/time.js';
+import { operationId } from '../../../protocol/log/operation-log.js';
+import type { OperationPlace } from '../../../protocol/log/ranges.js';
+import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/log/wire-operation.js';
 import type {
   Conflict,
   FindOperation,
@@ -14,7 +15,6 @@ import type {
   ReadOperationsAnswer,
 } from '../../../protocol/replication/queries.js';
 import type { UsedNonce } from '../../../protocol/replication/used-nonce.js';
-import { parseRfc3339Ms } from '../../../protocol/time.js';
 import { hasHeader, type OperationSqlRow, operationFromSql } from '../operation-rows.js';
 import type { Statements } from '../statements.js';
 import type { QueryParts } from './query-parts.js';

@@ -1,8 +1,8 @@
-import { RULES_MAX } from '../../../protocol/governance/limits.js';
-import type { ListPolicies, ListRules, NamespacePolicy } from '../../../protocol/governance/queries.js';
-import { type Rule, ruleKind } from '../../../protocol/kinds/rule-kind.js';
-import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
+import { RULES_MAX } from '../../../protocol/base/rule-limits.js';
+import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
+import type { ListPolicies, ListRules, NamespacePolicy } from '../../../protocol/policies/queries.js';
 import type { Answers } from '../../../protocol/queries.js';
+import { type Rule, ruleKind } from '../../../protocol/rules/rule-kind.js';
 import { DamagedRowError } from '../damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { QueryParts } from './query-parts.js';

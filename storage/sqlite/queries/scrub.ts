@@ -1,10 +1,11 @@
-import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/agents/quota.js';
+import type { Instant, Origin } from '../../../protocol/base/meanings.js';
+import type { Crypto } from '../../../protocol/base/seams.js';
+import { GLOBAL_QUOTA_NAMESPACE } from '../../../protocol/identity/quota.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
-import { memoryKind } from '../../../protocol/kinds/memory-kind.js';
-import type { Instant, Origin } from '../../../protocol/meanings.js';
-import type { KindNamespace, OperationPlace } from '../../../protocol/mesh/ranges.js';
+import { headerHash } from '../../../protocol/log/operation-log.js';
+import type { KindNamespace, OperationPlace } from '../../../protocol/log/ranges.js';
+import { memoryKind } from '../../../protocol/memory/memory-kind.js';
 import type { Answers } from '../../../protocol/queries.js';
-import { headerHash } from '../../../protocol/replication/operation-log.js';
 import { versionOf } from '../../../protocol/replication/payloads.js';
 import type {
   IntegrityNote,
@@ -15,7 +16,6 @@ import type {
   ScrubTombstones,
 } from '../../../protocol/replication/repair-queries.js';
 import { ELSEWHERE } from '../../../protocol/replication/versions.js';
-import type { Crypto } from '../../../protocol/seams.js';
 import { isStampedBy, OPERATION_COLUMNS, type OperationColumns } from '../kinds/scrub-row.js';
 import { factsOf, type TombstoneRow } from '../kinds/tombstones.js';
 import { hasHeader, KNOWN_HASH, type OperationSqlRow, operationFromSql } from '../operation-rows.js';

@@ -1,4 +1,4 @@
-import { PAGE_BYTES_MAX } from '../../../protocol/limits.js';
+import { PAGE_BYTES_MAX } from '../../../protocol/base/limits.js';
 import type { Answers } from '../../../protocol/queries.js';
 import type { MemoriesSince } from '../../../protocol/replication/queries.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';

@@ -1,4 +1,11 @@
-import { type Excepted, exceptedAt } from '../../../protocol/governance/excepted.js';
+import {
+  EXCEPTED_LOOKED_AT_MAX,
+  EXCEPTED_NAMESPACES_MAX,
+  STANDARDS_ATTACHED_BYTES_MAX,
+} from '../../../protocol/base/limits.js';
+import type { Viewer } from '../../../protocol/memory/recall-request.js';
+import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
+import { type Excepted, exceptedAt } from '../../../protocol/namespaces/excepted.js';
 import type {
   AttachedStandard,
   AttachedStandards,
@@ -6,16 +13,9 @@ import type {
   ReadStandards,
   RemovedStandards,
   ShownStandard,
-} from '../../../protocol/graph/names-queries.js';
-import { EVERYWHERE, standardChain } from '../../../protocol/graph/standard-chain.js';
-import { type Standard, standardKind } from '../../../protocol/kinds/standard-kind.js';
-import {
-  EXCEPTED_LOOKED_AT_MAX,
-  EXCEPTED_NAMESPACES_MAX,
-  STANDARDS_ATTACHED_BYTES_MAX,
-} from '../../../protocol/limits.js';
+} from '../../../protocol/namespaces/queries.js';
+import { EVERYWHERE, standardChain } from '../../../protocol/namespaces/standard-chain.js';
 import type { Answers } from '../../../protocol/queries.js';
-import type { Viewer } from '../../../protocol/ranking/types.js';
 import { DamagedRowError } from '../damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { Statements } from '../statements.js';

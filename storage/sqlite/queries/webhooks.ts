@@ -3,11 +3,11 @@ import {
   ANNOUNCED_EVENTS_MAX,
   ANNOUNCED_EVENTS_STEP,
   PAGE_BYTES_MAX,
-} from '../../../protocol/limits.js';
-import type { Instant } from '../../../protocol/meanings.js';
+} from '../../../protocol/base/limits.js';
+import type { Instant } from '../../../protocol/base/meanings.js';
+import { utf8Bytes } from '../../../protocol/base/utf8.js';
+import type { Viewer } from '../../../protocol/memory/recall-request.js';
 import type { Answers } from '../../../protocol/queries.js';
-import type { Viewer } from '../../../protocol/ranking/types.js';
-import { utf8Bytes } from '../../../protocol/utf8.js';
 import { type DeadLetter, type OutboxEvent, outboxEvent } from '../../../protocol/webhooks/outbox.js';
 import type {
   AnnouncedSince,

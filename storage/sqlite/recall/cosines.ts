@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { UnrelatedTexts, VectorEvidence } from '../../../protocol/ranking/types.js';
+import type { UnrelatedTexts, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import { statement } from './statements.js';
 
 const FLOAT_BYTES = 4;

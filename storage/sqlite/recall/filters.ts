@@ -1,8 +1,8 @@
 import { confidenceRange } from '../../../protocol/memory/confidence.js';
-import { isFiltered } from '../../../protocol/ranking/filter.js';
+import { isFiltered } from '../../../protocol/memory/recall-filter.js';
+import type { RecallFilter } from '../../../protocol/memory/recall-request.js';
 import { quoted } from '../../../protocol/ranking/query.js';
 import { wordsOf } from '../../../protocol/ranking/tokens.js';
-import type { RecallFilter } from '../../../protocol/ranking/types.js';
 import type { SqlFragment } from '../visibility.js';
 
 /**

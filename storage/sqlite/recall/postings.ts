@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { SUBTREE_TERMS_MAX } from '../../../protocol/limits.js';
+import { SUBTREE_TERMS_MAX } from '../../../protocol/base/limits.js';
 import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
 import { type QueryTerm, quoted, termExpression, wordExpression } from '../../../protocol/ranking/query.js';
 import { isHead } from '../../../protocol/ranking/text-match.js';

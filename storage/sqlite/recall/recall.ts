@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { VECTOR_CANDIDATES_MAX } from '../../../protocol/limits.js';
+import { VECTOR_CANDIDATES_MAX } from '../../../protocol/base/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
-import { isFiltered } from '../../../protocol/ranking/filter.js';
+import { isFiltered } from '../../../protocol/memory/recall-filter.js';
+import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import {
   type Candidate,
   type FusedRow,
@@ -20,7 +21,6 @@ import {
   WEAK_ROWS,
 } from '../../../protocol/ranking/likelihood.js';
 import { analyseQuery } from '../../../protocol/ranking/query.js';
-import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/ranking/types.js';
 import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
 import { CosineReader } from './cosines.js';
 import { tagExpression } from './filters.js';

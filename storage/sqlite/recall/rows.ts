@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { SUBTREE_TERMS_MAX } from '../../../protocol/limits.js';
-import type { Instant } from '../../../protocol/meanings.js';
-import type { RecallRequest } from '../../../protocol/ranking/types.js';
+import { SUBTREE_TERMS_MAX } from '../../../protocol/base/limits.js';
+import type { Instant } from '../../../protocol/base/meanings.js';
+import type { RecallRequest } from '../../../protocol/memory/recall-request.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import { recallFilters } from './filters.js';
 import { WIDENED_ROWS } from './postings.js';

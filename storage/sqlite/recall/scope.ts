@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { subtreeRoot } from '../../../protocol/ids.js';
+import { subtreeRoot } from '../../../protocol/base/ids.js';
 import { TextMatcher } from '../../../protocol/ranking/text-match.js';
 import { BELOW } from '../filter.js';
 import { namespaceLineage } from '../visibility.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BatchWorker } from '../../../actors/core/batch-worker.js';
-import { ok, type Result } from '../../../protocol/result.js';
+import { ok, type Result } from '../../../protocol/base/result.js';
 import fc from '../../support/properties.js';
 import { FakeScheduler } from '../fake-scheduler.js';
 import { FakePort } from './fake-port.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BatchWorker, type BatchWorkerOptions } from '../../../actors/core/batch-worker.js';
 import type { Lane } from '../../../actors/core/mailbox.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import { FakeScheduler } from '../fake-scheduler.js';
 import { FakePort } from './fake-port.js';
 

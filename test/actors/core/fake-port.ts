@@ -1,5 +1,5 @@
 import type { BatchPort } from '../../../actors/core/batch-port.js';
-import { ok, type Result } from '../../../protocol/result.js';
+import { ok, type Result } from '../../../protocol/base/result.js';
 
 /** A port under the test's hand: it keeps what is posted until the test answers it. */
 export class FakePort implements BatchPort<number, string> {

@@ -5,7 +5,7 @@
 import { PendingReplies } from '../../../actors/core/ask.js';
 import { BatchWorker } from '../../../actors/core/batch-worker.js';
 import { Mailbox } from '../../../actors/core/mailbox.js';
-import { ok, type Result } from '../../../protocol/result.js';
+import { ok, type Result } from '../../../protocol/base/result.js';
 
 const MESSAGES = 256;
 const ROUNDS = 4000;

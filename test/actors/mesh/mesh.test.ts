@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PeerReply } from '../../../protocol/mesh/transport.js';
-import { ok } from '../../../protocol/result.js';
+import { ok } from '../../../protocol/base/result.js';
+import type { PeerReply } from '../../../protocol/wire/transport.js';
 import { json, member, OWN, operation, Stage } from './scripted.js';
 
 /** A stage with one peer, whose pushes are held until they are released, by their number, and then answered. */

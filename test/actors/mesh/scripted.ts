@@ -1,15 +1,17 @@
 import { type Mesh, startMesh } from '../../../actors/mesh/mesh.js';
 import type { MeshEvent, MeshSettings } from '../../../actors/mesh/parts.js';
-import { decodeCursor } from '../../../protocol/mesh/cursor.js';
-import type { Peer, Roster } from '../../../protocol/mesh/peer.js';
-import type { PeerReply, PeerRequest, PeerTransport } from '../../../protocol/mesh/transport.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
+import type { Log, Random } from '../../../protocol/base/seams.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
+import { decodeCursor } from '../../../protocol/log/cursor.js';
 import type {
   Have,
   PushBody,
   RefusedOperation,
   VerifiedOperation,
   WireOperation,
-} from '../../../protocol/mesh/wire.js';
+} from '../../../protocol/log/wire-operation.js';
+import type { Peer, Roster } from '../../../protocol/peers/peer.js';
 import type {
   ApplyOperations,
   ApplyOutcome,
@@ -21,9 +23,7 @@ import type {
   PeerProgressAnswer,
   ReadOperationsAnswer,
 } from '../../../protocol/replication/queries.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
-import type { Log, Random } from '../../../protocol/seams.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import type { PeerReply, PeerRequest, PeerTransport } from '../../../protocol/wire/transport.js';
 import type { Store } from '../../../storage/port.js';
 import { FakeScheduler } from '../fake-scheduler.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PeerReply } from '../../../protocol/mesh/transport.js';
-import type { PushBody } from '../../../protocol/mesh/wire.js';
+import type { PushBody } from '../../../protocol/log/wire-operation.js';
+import type { PeerReply } from '../../../protocol/wire/transport.js';
 import { OWN, Stage } from './scripted.js';
 
 /** A stage with one peer that has nothing, and answers a push some time later: by itself where `reply` says null. */

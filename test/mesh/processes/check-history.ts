@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { includes, type VersionVector } from '../../../protocol/version-vector.js';
+import { includes, type VersionVector } from '../../../protocol/base/version-vector.js';
 import { type ClientHistory, type ClientRow, type Edit, isPlain, isPromised } from './client-history.js';
 import type { ProcessNode } from './process-node.js';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { signerOf } from '../../../node/identity/key-file.js';
 import { systemCrypto } from '../../../node/seams.js';
-import { publicKeyProblem } from '../../../protocol/agents/ed25519-admission.js';
+import { publicKeyProblem } from '../../../protocol/identity/ed25519-admission.js';
 import { type KeyVector, type SignatureVector, signatureFixtures } from '../../support/signature-fixtures.js';
 
 const fixture = (name: string) => readFileSync(`fixtures/${name}`, 'utf8');

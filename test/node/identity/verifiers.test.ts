@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemCrypto } from '../../../node/seams.js';
-import { PUBLIC_KEYS_IMPORTED_MAX } from '../../../protocol/limits.js';
+import { PUBLIC_KEYS_IMPORTED_MAX } from '../../../protocol/base/limits.js';
 import { openKey, signatureCases } from '../../support/ed25519-cases.js';
 import { compareVerifiers } from '../../support/ed25519-differential.js';
 

@@ -6,7 +6,7 @@ import type { Services } from '../../../node/pipeline/call.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
 import { linesOf, listenPrivately, SocketNames } from '../../../node/private-socket.js';
 import { systemCrypto } from '../../../node/seams.js';
-import { LOCAL_LINE_BYTES_MAX } from '../../../protocol/limits.js';
+import { LOCAL_LINE_BYTES_MAX } from '../../../protocol/base/limits.js';
 
 /**
  * What the fake does with a call: `answer` it; end as if it was killed, `before` or `after` it ran the call; answer that

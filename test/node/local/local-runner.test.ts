@@ -17,7 +17,7 @@ import {
   LOCAL_LINE_BYTES_MAX,
   LOCAL_PROBE_MS,
   LOCAL_TRIES_MAX,
-} from '../../../protocol/limits.js';
+} from '../../../protocol/base/limits.js';
 import type { Store } from '../../../storage/port.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { bindKey } from '../../support/agents.js';

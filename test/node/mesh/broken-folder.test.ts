@@ -5,8 +5,8 @@ import { renewOwnCertificate } from '../../../node/mesh/forming/form.js';
 import { MeshFolder } from '../../../node/mesh/forming/mesh-folder.js';
 import { readNodePair, writeNodePair } from '../../../node/mesh/forming/node-pair.js';
 import { RosterFile } from '../../../node/mesh/forming/roster-file.js';
-import type { Random } from '../../../protocol/seams.js';
-import { StartRefusedError } from '../../../protocol/start-refused.js';
+import type { Random } from '../../../protocol/base/seams.js';
+import { StartRefusedError } from '../../../protocol/base/start-refused.js';
 import { formed, formingHome, openMeshHost } from '../../support/mesh-node.js';
 
 /** Writes the roster, and nothing of a new pair. */

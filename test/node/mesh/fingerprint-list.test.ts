@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseFingerprintList, parsePeerFingerprints } from '../../../protocol/mesh/fingerprint-list.js';
+import { parseFingerprintList, parsePeerFingerprints } from '../../../protocol/peers/fingerprint-list.js';
 
 const ONE = 'ab'.repeat(32);
 const TWO = '0f'.repeat(32);

@@ -8,7 +8,7 @@ import {
   type RosterStatement,
   type SignedStatement,
   statementBytes,
-} from '../../../protocol/mesh/roster-statement.js';
+} from '../../../protocol/peers/roster-statement.js';
 import { formed, formingHome } from '../../support/mesh-node.js';
 
 describe('the roster', () => {

@@ -7,8 +7,8 @@ import { after, describe, it } from 'node:test';
 import { makeAuthority } from '../../../node/mesh/forming/x509.js';
 import { type PeerTrust, UndiciTransport } from '../../../node/mesh/undici-transport.js';
 import { systemClock, systemRandom, systemScheduler } from '../../../node/seams.js';
-import { PEER_RESPONSE_BYTES_MAX } from '../../../protocol/limits.js';
-import type { Peer } from '../../../protocol/mesh/peer.js';
+import { PEER_RESPONSE_BYTES_MAX } from '../../../protocol/base/limits.js';
+import type { Peer } from '../../../protocol/peers/peer.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { certificateIn, type TestCertificate, testAuthority } from '../../support/mesh.js';
 

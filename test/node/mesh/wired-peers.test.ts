@@ -4,7 +4,7 @@ import { PeerClient } from '../../../actors/mesh/peer-client.js';
 import { answerWhoami, askWhoami } from '../../../node/mesh/whoami.js';
 import { WiredPeers } from '../../../node/mesh/wired-peers.js';
 import { systemClock, systemCrypto, systemRandom } from '../../../node/seams.js';
-import type { PeerReply, PeerTransport } from '../../../protocol/mesh/transport.js';
+import type { PeerReply, PeerTransport } from '../../../protocol/wire/transport.js';
 import { HandScheduler, keptLog } from '../../support/mesh.js';
 import { TestPeer } from '../../support/test-peer.js';
 

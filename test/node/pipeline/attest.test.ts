@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Caller } from '../../../node/identity/caller.js';
 import { attest } from '../../../node/pipeline/attest.js';
-import type { Signer } from '../../../protocol/seams.js';
+import type { Signer } from '../../../protocol/base/seams.js';
 import { aCaller, anOperation, someServices } from './operations.js';
 
 const NOW_MS = Date.parse('2026-07-28T12:00:00.000Z');

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
-import { ERRORS } from '../../../protocol/errors.js';
+import { ERRORS } from '../../../protocol/base/errors.js';
 import { tenant } from '../../support/memories.js';
 import type { WriteVector } from '../../support/signature-fixtures.js';
 import { openTestNode } from '../../support/test-node.js';

@@ -3,7 +3,7 @@ import { NO_HOOKS } from '../../../actors/hooks/hooks.js';
 import type { Caller } from '../../../node/identity/caller.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { defineOperation, type Guards, type Operation } from '../../../node/pipeline/operation.js';
-import { ok } from '../../../protocol/result.js';
+import { ok } from '../../../protocol/base/result.js';
 import { tenant } from '../../support/memories.js';
 
 /** An operation with an input of every kind, to try the pipeline on. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Call, Services } from '../../../node/pipeline/call.js';
 import { defineOperation, type Operation } from '../../../node/pipeline/operation.js';
 import { type Request, runOperation } from '../../../node/pipeline/pipeline.js';
-import { fail, ok } from '../../../protocol/result.js';
+import { fail, ok } from '../../../protocol/base/result.js';
 import { aCaller, anOperation, someServices } from './operations.js';
 
 const NOW_MS = Date.parse('2026-07-28T12:00:00.000Z');

@@ -5,7 +5,7 @@ import { systemScheduler } from '../../../node/seams.js';
 import {
   POTENTIAL_CONTRADICTIONS_BURST_MAX,
   POTENTIAL_CONTRADICTIONS_PER_SECOND,
-} from '../../../protocol/limits.js';
+} from '../../../protocol/base/limits.js';
 
 describe('the budget of advice', () => {
   const budgetAt = (clock: { ms: number }) =>

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
 import { openForWriting } from '../../../node/threads/open-for-writing.js';
-import { SCHEMA_VERSION } from '../../../protocol/schema-version.js';
+import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
 import { Writer } from '../../../storage/sqlite/writer.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { storing, UNLIMITED } from '../../support/memories.js';

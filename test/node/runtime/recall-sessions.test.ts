@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RememberedSessions } from '../../../node/runtime/recall-sessions.js';
-import { SESSION_ROWS_MAX, SESSIONS_MAX } from '../../../protocol/limits.js';
+import { SESSION_ROWS_MAX, SESSIONS_MAX } from '../../../protocol/base/limits.js';
 
 test('a session keeps its last rows, each once', () => {
   const sessions = new RememberedSessions();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DeferredTouches } from '../../../node/runtime/touch-queue.js';
-import type { Command } from '../../../protocol/commands.js';
 import {
   EXTEND_SECONDS,
   OBSERVATIONS_BATCH_MAX,
@@ -10,10 +9,11 @@ import {
   TOUCH_BATCH_MAX,
   TOUCH_FLUSH_INTERVAL_MS,
   TOUCHES_PENDING_MAX,
-} from '../../../protocol/limits.js';
+} from '../../../protocol/base/limits.js';
+import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { RecallObservation } from '../../../protocol/memory/recall-ledger.js';
 import type { TouchMemories } from '../../../protocol/memory/touch.js';
-import { fail, ok, type Result } from '../../../protocol/result.js';
+import type { Command } from '../../../protocol/release.js';
 import type { CallOptions, Store } from '../../../storage/port.js';
 import { FakeScheduler } from '../../actors/fake-scheduler.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
-import type { Scheduler } from '../../../protocol/seams.js';
+import type { Scheduler } from '../../../protocol/base/seams.js';
 import { unitVector } from '../../../storage/vectors/rescore.js';
 import { VectorIndex } from '../../../storage/vectors/vector-index.js';
 import { dot } from '../../storage/vectors/random-vectors.js';

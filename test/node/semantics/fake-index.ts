@@ -3,7 +3,7 @@ import type {
   SemanticIndex,
   SemanticRequest,
 } from '../../../node/semantics/semantic-index.js';
-import type { VectorEvidence } from '../../../protocol/ranking/types.js';
+import type { VectorEvidence } from '../../../protocol/memory/recall-request.js';
 
 /** A semantic side that answers as it is told and keeps what it was asked. */
 export class FakeIndex implements SemanticIndex {

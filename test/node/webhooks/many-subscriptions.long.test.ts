@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SUBSCRIPTIONS_PER_AGENT_MAX } from '../../../protocol/limits.js';
+import { SUBSCRIPTIONS_PER_AGENT_MAX } from '../../../protocol/base/limits.js';
 import { OTHER, WebhookDaemon } from '../../support/webhook-daemon.js';
 import { acknowledge, type Reply, WebhookReceiver } from '../../support/webhook-receiver.js';
 

@@ -6,7 +6,7 @@ import { systemClock, systemCrypto, systemScheduler } from '../../../node/seams.
 import { addressRefusal, urlRefusal } from '../../../node/webhooks/address-guard.js';
 import type { Resolved } from '../../../node/webhooks/lookups.js';
 import { type SenderParts, WebhookSender } from '../../../node/webhooks/sender.js';
-import { WEBHOOK_LOOKUPS_MAX } from '../../../protocol/limits.js';
+import { WEBHOOK_LOOKUPS_MAX } from '../../../protocol/base/limits.js';
 import { event, until } from '../../support/wait.js';
 import { acknowledge, WebhookReceiver } from '../../support/webhook-receiver.js';
 

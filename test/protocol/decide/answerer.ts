@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
-import type { Command, OutcomeOf } from '../../../protocol/commands.js';
-import { allowAll, CHAIN, type Chain, decide } from '../../../protocol/decide/chain.js';
+import type { Result } from '../../../protocol/base/result.js';
+import type { VersionVector } from '../../../protocol/base/version-vector.js';
+import { allowAll, CHAIN, type Chain, decide } from '../../../protocol/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
+import { DEFAULT_NODE_GOVERNANCE } from '../../../protocol/decide/permissions.js';
 import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
-import { TRUST_ALL } from '../../../protocol/governance/rules.js';
-import { DEFAULT_NODE_GOVERNANCE } from '../../../protocol/governance/settings.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
-import type { ArchivedRow } from '../../../protocol/lifecycle/archived-memory.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
+import type { ArchivedRow } from '../../../protocol/memory/archived-memory.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
-import type { Result } from '../../../protocol/result.js';
-import type { VersionVector } from '../../../protocol/version-vector.js';
+import type { Command, OutcomeOf } from '../../../protocol/release.js';
+import { TRUST_ALL } from '../../../protocol/rules/rules.js';
 import type { Subscription } from '../../../protocol/webhooks/subscription.js';
 import { aMemory, UNLIMITED } from '../../support/memories.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { adoptionKind } from '../../../protocol/decide/adoption-kind.js';
 import { homeOf, homeProblem, mayWrite } from '../../../protocol/decide/home.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
-import { adoptionKind } from '../../../protocol/kinds/adoption-kind.js';
 import { homeId, homeNumberOf, makerOf, nameOf } from '../../../protocol/kinds/home.js';
 import type { Version } from '../../../protocol/kinds/version.js';
 import { lampKind, MORE_KINDS } from '../../support/throwaway-kinds.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Link } from '../../../protocol/graph/link.js';
 import type { DropLinks } from '../../../protocol/graph/links.js';
-import { linkKind } from '../../../protocol/kinds/link-kind.js';
+import type { Link } from '../../../protocol/links/link.js';
+import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { MemoryRow } from '../../../protocol/memory/memory.js';
 import { linking, OPERATOR, tenant } from '../../support/memories.js';
 import { aKindRow, aRow, at, decideOver, NOW, onlyMutation, refused, taken } from '../decide/answerer.js';

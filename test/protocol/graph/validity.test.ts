@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { LINK_EARLIER_PERIODS_MAX } from '../../../protocol/base/limits.js';
 import type { CreateLink } from '../../../protocol/graph/create-link.js';
 import type { InvalidateLink } from '../../../protocol/graph/invalidate-link.js';
-import type { Link } from '../../../protocol/graph/link.js';
-import { linkKind } from '../../../protocol/kinds/link-kind.js';
-import { LINK_EARLIER_PERIODS_MAX } from '../../../protocol/limits.js';
+import type { Link } from '../../../protocol/links/link.js';
+import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { MemoryRow } from '../../../protocol/memory/memory.js';
 import { linking, OPERATOR, tenant } from '../../support/memories.js';
 import { aKindRow, aRow, at, decideOver, NOW, refused, taken } from '../decide/answerer.js';

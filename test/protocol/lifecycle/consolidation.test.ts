@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { CONTENT_BYTES_MAX, TAGS_MAX } from '../../../protocol/base/limits.js';
+import { excerpt, utf8Bytes } from '../../../protocol/base/utf8.js';
 import {
   audienceOf,
   commonKind,
@@ -7,8 +9,6 @@ import {
   unionOfTags,
 } from '../../../protocol/lifecycle/consolidation.js';
 import { contradictionPairs, potentialContradictions } from '../../../protocol/lifecycle/contradictions.js';
-import { CONTENT_BYTES_MAX, TAGS_MAX } from '../../../protocol/limits.js';
-import { excerpt, utf8Bytes } from '../../../protocol/utf8.js';
 import { aMemory } from '../../support/memories.js';
 import fc from '../../support/properties.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ArchivedRow } from '../../../protocol/lifecycle/archived-memory.js';
+import { TTL_SECONDS } from '../../../protocol/base/limits.js';
 import type { ConsolidateMemories } from '../../../protocol/lifecycle/consolidate.js';
-import { TTL_SECONDS } from '../../../protocol/limits.js';
+import type { ArchivedRow } from '../../../protocol/memory/archived-memory.js';
 import { OPERATOR, tenant } from '../../support/memories.js';
 import { aRow, at, decideOver, NOW, refused, taken } from '../decide/answerer.js';
 

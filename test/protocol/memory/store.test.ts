@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../../../protocol/limits.js';
+import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../../../protocol/base/limits.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
 import { storing, tenant } from '../../support/memories.js';
 import {

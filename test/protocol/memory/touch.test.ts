@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Mutation, Write } from '../../../protocol/decide/mutations.js';
 import {
   ACCESS_COUNT_MAX,
   EXTEND_SECONDS,
   LIFE_INTERVAL_SECONDS,
   PROMOTE_ACCESS_COUNT,
-} from '../../../protocol/limits.js';
+} from '../../../protocol/base/limits.js';
+import type { Mutation, Write } from '../../../protocol/decide/mutations.js';
 import type { LifePolicy } from '../../../protocol/memory/life-policy.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { TouchMemories } from '../../../protocol/memory/touch.js';

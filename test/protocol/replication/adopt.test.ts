@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { adoptionKind } from '../../../protocol/kinds/adoption-kind.js';
+import { adoptionKind } from '../../../protocol/decide/adoption-kind.js';
 import { aKindRow, decideOver, type KindRow, NOW, refused, SELF, taken } from '../decide/answerer.js';
 
 const LOST = 'peer-00000000000000bb';

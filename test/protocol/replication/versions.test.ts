@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { memoryKind } from '../../../protocol/kinds/memory-kind.js';
+import { includes, joined, type VersionVector } from '../../../protocol/base/version-vector.js';
+import { memoryKind } from '../../../protocol/memory/memory-kind.js';
 import { type HistoricEdit, loserOf, lossesAmong, maximal } from '../../../protocol/replication/versions.js';
-import { includes, joined, type VersionVector } from '../../../protocol/version-vector.js';
 
 /** Random numbers of a seed, the same on every run. */
 function dice(seed: number): (below: number) => number {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Mutation } from '../../../protocol/decide/mutations.js';
 import {
   SUBSCRIPTIONS_MAX,
   SUBSCRIPTIONS_PER_AGENT_MAX,
   WEBHOOK_BODY_BYTES_MAX,
-} from '../../../protocol/limits.js';
-import { utf8Bytes } from '../../../protocol/utf8.js';
+} from '../../../protocol/base/limits.js';
+import { utf8Bytes } from '../../../protocol/base/utf8.js';
+import type { Mutation } from '../../../protocol/decide/mutations.js';
 import { bounded } from '../../../protocol/webhooks/emit.js';
 import { eventList } from '../../../protocol/webhooks/event-types.js';
 import { bodyOf, correlationId } from '../../../protocol/webhooks/outbox.js';

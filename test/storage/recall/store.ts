@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { RecallRequest, VectorEvidence, Viewer } from '../../../protocol/ranking/types.js';
+import type { RecallRequest, VectorEvidence, Viewer } from '../../../protocol/memory/recall-request.js';
 import { SCHEMA } from '../../../storage/sqlite/schema.js';
 import { TextIndex } from '../../../storage/sqlite/text-index.js';
 

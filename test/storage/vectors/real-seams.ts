@@ -1,4 +1,4 @@
-import type { Clock, Log, Scheduler } from '../../../protocol/seams.js';
+import type { Clock, Log, Scheduler } from '../../../protocol/base/seams.js';
 
 /** The machine's own clock. */
 export const realClock: Clock = {

@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../../node/seams.js';
-import type { AgentRecord } from '../../../protocol/agents/agent.js';
-import type { QuotaUse } from '../../../protocol/agents/quota.js';
-import { type Link, linkId } from '../../../protocol/graph/link.js';
-import type { ArchivedMemory } from '../../../protocol/lifecycle/archived-memory.js';
+import type { AgentRecord } from '../../../protocol/identity/agent.js';
+import type { QuotaUse } from '../../../protocol/identity/quota.js';
+import { type Link, linkId } from '../../../protocol/links/link.js';
+import { headerHash, operationId } from '../../../protocol/log/operation-log.js';
+import type { ArchivedMemory } from '../../../protocol/memory/archived-memory.js';
 import { memoryJson } from '../../../protocol/memory/memory.js';
 import type { AnswerOf, Query } from '../../../protocol/queries.js';
-import { headerHash, operationId } from '../../../protocol/replication/operation-log.js';
 import type { Conflict } from '../../../protocol/replication/queries.js';
 import type { Store } from '../../../storage/port.js';
 import { OPERATOR } from '../memories.js';

@@ -1,5 +1,5 @@
+import { instantFromMs } from '../../../protocol/base/time.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
-import { instantFromMs } from '../../../protocol/time.js';
 import { storing } from '../memories.js';
 import { carry, type FormatNode, formatNode } from './format-node.js';
 

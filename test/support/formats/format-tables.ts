@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Standard } from '../../../protocol/kinds/standard-kind.js';
+import type { Standard } from '../../../protocol/memory/standard-kind.js';
 
 /** What no query of the store tells; when a format names its tables otherwise, this file follows it. */
 export interface TableFacts {

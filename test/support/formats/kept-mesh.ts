@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { MeshFolder } from '../../../node/mesh/forming/mesh-folder.js';
 import { RosterFile } from '../../../node/mesh/forming/roster-file.js';
 import { systemClock, systemRandom, systemScheduler } from '../../../node/seams.js';
-import { fail, ok } from '../../../protocol/result.js';
+import { fail, ok } from '../../../protocol/base/result.js';
 import { ProcessMesh } from '../../mesh/processes/process-mesh.js';
 import type { ProcessNode } from '../../mesh/processes/process-node.js';
 import { expectedMeshOf, homesOf, unpackHome } from './format-folders.js';

@@ -6,7 +6,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { instantFromMs } from '../../../protocol/time.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
 import { temporaryFolder } from '../daemon-process.js';
 import { databaseFacts, digestsOf } from './database-facts.js';
 import { FORMATS_FOLDER, keepDatabase, keepExpected, keepMesh } from './format-folders.js';

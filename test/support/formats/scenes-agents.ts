@@ -1,9 +1,9 @@
 import { signedBytes, signWrite } from '../../../node/identity/sign-write.js';
 import { systemCrypto } from '../../../node/seams.js';
-import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/agents/agent.js';
-import { SIGNED_WRITE_FRESHNESS_MS } from '../../../protocol/limits.js';
+import { SIGNED_WRITE_FRESHNESS_MS } from '../../../protocol/base/limits.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/identity/agent.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
-import { instantFromMs } from '../../../protocol/time.js';
 import { aMemory, OPERATOR, storing, updating } from '../memories.js';
 import { type AgentKey, agentKey } from '../signing.js';
 import { base64, type FormatCast, id } from './format-cast.js';

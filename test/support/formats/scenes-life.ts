@@ -1,5 +1,5 @@
-import type { PurgeReason } from '../../../protocol/kinds/memory-kind.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
+import type { PurgeReason } from '../../../protocol/memory/memory-kind.js';
 import { OPERATOR, updating } from '../memories.js';
 import { type FormatCast, HOUR_MS } from './format-cast.js';
 import type { FormatNode } from './format-node.js';

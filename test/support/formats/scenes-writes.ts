@@ -1,5 +1,5 @@
 import { systemCrypto } from '../../../node/seams.js';
-import { instantFromMs } from '../../../protocol/time.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
 import { deleting, linking, OPERATOR, updating } from '../memories.js';
 import { base64, type FormatCast, HOUR_MS, id } from './format-cast.js';
 import { formatPeer } from './format-node.js';

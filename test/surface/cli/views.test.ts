@@ -4,7 +4,7 @@ import { memoriesView } from '../../../cli/views/memories-view.js';
 import { memoryView } from '../../../cli/views/memory-view.js';
 import { objectView } from '../../../cli/views/object-view.js';
 import { clip, displayWidth, oneLine, printable } from '../../../cli/views/text.js';
-import { nearest } from '../../../protocol/nearest.js';
+import { nearest } from '../../../protocol/base/nearest.js';
 
 const row = (title: string, content = 'text') => ({
   id: '12345678-0000-4000-8000-000000000000',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { loadMachineIdentity } from '../../../node/identity/machine-key.js';
 import { systemRandom } from '../../../node/seams.js';
-import { PENDING_KEPT_SECONDS } from '../../../protocol/limits.js';
+import { PENDING_KEPT_SECONDS } from '../../../protocol/base/limits.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { governedWriter } from '../../support/governed-writer.js';
 import { storing } from '../../support/memories.js';

@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { z } from 'zod';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { defineOperation } from '../../../node/pipeline/operation.js';
-import { ok } from '../../../protocol/result.js';
+import { ok } from '../../../protocol/base/result.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const PATH = '/api/v1/things';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { fail } from '../../../protocol/result.js';
+import { fail } from '../../../protocol/base/result.js';
 import { type Answer, type HttpNode, openHttpNode } from './http-node.js';
 
 let node: HttpNode;

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { acceptsGzip, isCompressible } from '../../../node/http/content-coding.js';
-import { GZIP_BYTES_MIN, GZIP_INLINE_BYTES_MAX } from '../../../protocol/limits.js';
+import { GZIP_BYTES_MIN, GZIP_INLINE_BYTES_MAX } from '../../../protocol/base/limits.js';
 import { type HttpNode, openHttpNode, untilInflight } from './http-node.js';
 
 let node: HttpNode;

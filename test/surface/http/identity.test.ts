@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { operationRoutes } from '../../../node/bindings/operation-route.js';
 import { httpCallers } from '../../../node/identity/http-caller.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
-import type { Log, Random } from '../../../protocol/seams.js';
+import type { Log, Random } from '../../../protocol/base/seams.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 async function withNode(

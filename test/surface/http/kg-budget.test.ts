@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { TRAVERSAL_LINKS_MAX } from '../../../protocol/limits.js';
+import { TRAVERSAL_LINKS_MAX } from '../../../protocol/base/limits.js';
 import {
   type DaemonProcess,
   freePort,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Link } from '../../../protocol/graph/link.js';
+import type { Link } from '../../../protocol/links/link.js';
 import { linking } from '../../support/memories.js';
 import { type Answer, type HttpNode, openHttpNode } from './http-node.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ERRORS } from '../../../protocol/errors.js';
+import { ERRORS } from '../../../protocol/base/errors.js';
 import { linking } from '../../support/memories.js';
 import { type Answer, type HttpNode, openHttpNode } from './http-node.js';
 

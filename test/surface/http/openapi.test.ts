@@ -5,7 +5,7 @@ import { openApiDocument } from '../../../node/http/openapi.js';
 import { type MeshRoutesParts, meshRoutes } from '../../../node/mesh/mesh-routes.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { MISSED_FIELDS } from '../../../node/pipeline/replicate.js';
-import { ERRORS } from '../../../protocol/errors.js';
+import { ERRORS } from '../../../protocol/base/errors.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 type Json = Record<string, unknown>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createConnection } from 'node:net';
 import { test } from 'node:test';
 import type { Services } from '../../../node/pipeline/call.js';
-import { fail } from '../../../protocol/result.js';
+import { fail } from '../../../protocol/base/result.js';
 import type { CallOptions } from '../../../storage/port.js';
 import { until } from '../../support/wait.js';
 import { type HttpNode, openHttpNode } from './http-node.js';

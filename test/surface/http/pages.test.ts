@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CONTENT_BYTES_MAX, PAGE_BYTES_MAX } from '../../../protocol/limits.js';
+import { CONTENT_BYTES_MAX, PAGE_BYTES_MAX } from '../../../protocol/base/limits.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const COUNT = 150;

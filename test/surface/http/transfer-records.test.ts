@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import type { Link } from '../../../protocol/graph/link.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
 import type { RecordImage } from '../../../protocol/kinds/record.js';
-import type { Standard } from '../../../protocol/kinds/standard-kind.js';
+import type { Link } from '../../../protocol/links/link.js';
+import type { Standard } from '../../../protocol/memory/standard-kind.js';
 import { aMemory, linking, OPERATOR, storing } from '../../support/memories.js';
 import { aRule } from '../../support/rules.js';
 import { type HttpNode, openHttpNode } from './http-node.js';

@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { LOCAL_CONNECTIONS_MAX, LOCAL_SILENT_MS } from '../../../protocol/limits.js';
+import { LOCAL_CONNECTIONS_MAX, LOCAL_SILENT_MS } from '../../../protocol/base/limits.js';
 import {
   type DaemonProcess,
   freePort,

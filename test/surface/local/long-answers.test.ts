@@ -8,8 +8,12 @@ import { LocalSurface } from '../../../node/local/local-surface.js';
 import { defineOperation, type Operation } from '../../../node/pipeline/operation.js';
 import { SocketNames } from '../../../node/private-socket.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../../node/seams.js';
-import { LOCAL_ANSWER_BYTES_MAX, LOCAL_LINE_BYTES_MAX, LOCAL_TRIES_MAX } from '../../../protocol/limits.js';
-import { ok } from '../../../protocol/result.js';
+import {
+  LOCAL_ANSWER_BYTES_MAX,
+  LOCAL_LINE_BYTES_MAX,
+  LOCAL_TRIES_MAX,
+} from '../../../protocol/base/limits.js';
+import { ok } from '../../../protocol/base/result.js';
 import { openTestNode } from '../../support/test-node.js';
 import { within } from '../../support/wait.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { localCaller, localIdentity } from '../../../node/identity/local-caller.js';
 import { systemRandom } from '../../../node/seams.js';
-import { agentIdProblem } from '../../../protocol/ids.js';
+import { agentIdProblem } from '../../../protocol/base/ids.js';
 
 const identity = (hostname: string, agentId: string | null = null) =>
   localIdentity({ agentId, adminAgentIds: ['boss'] }, { hostname, pid: 42 }, systemRandom);

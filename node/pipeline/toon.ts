@@ -1,0 +1,128 @@
+/**
+ * TOON, the row format of list answers: a line of counts, a header with the columns, one line for each row
+ * (reference-mcp-cli §5.3). It is this service's own small format, not the format of the npm library with that name.
+ */
+
+import { escapeUnprintable } from '../../protocol/base/unprintable.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * `note` says why a recall searched by words only. `truncated` and `next_offset` appear only in an answer that the byte limit
+ * ended early; nothing is cut silently.
+ */
+const META = [
+  'count',
+  'mode',
+  'note',
+  'tokens_used',
+  'budget_tokens',
+  'truncated',
+  'next_offset',
+  'namespaces_below',
+  'namespace_meant',
+] as const;
+const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
+const COLUMNS = [
+  'id',
+  'title',
+  'tier',
+  'namespace',
+  'priority',
+  'confidence',
+  'score',
+  'access_count',
+  'tags',
+  'source',
+  'created_at',
+  'updated_at',
+  'metadata',
+] as const;
+const COMPACT_COLUMNS = [
+  'id',
+  'title',
+  'tier',
+  'namespace',
+  'priority',
+  'score',
+  'tags',
+  'agent_id',
+] as const;
+
+/**
+ * Renders the rows of an answer. Search results use the same `memories` header as memories; `meta`, `links` and
+ * `recall_id` are not part of the format, and a text only where the caller asked for one. Every line ends with a line
+ * feed, and no value has a character that ends a value or a line.
+ */
+export function toon(
+  answer: Record<string, unknown>,
+  rowsKey: 'memories' | 'results',
+  compact: boolean,
+  /** The member of a row that is its text, as the last column. */
+  textColumn: 'passage' | 'content' | null = null,
+): string {
+  const columns = [...(compact ? COMPACT_COLUMNS : COLUMNS), ...(textColumn === null ? [] : [textColumn])];
+  let text = metaLine(answer);
+  const standards = standardsOf(answer);
+  if (standards.length > 0) {
+    text += `standards[${STANDARD_COLUMNS.join('|')}]:\n${rowLines(standards, STANDARD_COLUMNS)}`;
+  }
+  return `${text}memories[${columns.join('|')}]:\n${rowLines(objectsOf(answer[rowsKey]), columns)}`;
+}
+
+function metaLine(answer: Json): string {
+  const present = META.filter((key) => answer[key] !== undefined && answer[key] !== null);
+  return present.length === 0 ? '' : `${present.map((key) => `${key}:${metaText(answer[key])}`).join('|')}\n`;
+}
+
+/** Booleans are words in this line. */
+const metaText = (value: unknown): string => (typeof value === 'boolean' ? String(value) : cell(value));
+
+function standardsOf(answer: Json): Json[] {
+  return [...objectsOf([answer['standard']]), ...objectsOf(answer['standards'])];
+}
+
+function objectsOf(value: unknown): Json[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item) => typeof item === 'object' && item !== null) as Json[];
+}
+
+function rowLines(rows: readonly Json[], columns: readonly string[]): string {
+  return rows.map((row) => `${columns.map((column) => cell(columnValue(row, column))).join('|')}\n`).join('');
+}
+
+/** The agent is in the metadata of a row. */
+function columnValue(row: Json, column: string): unknown {
+  if (column !== 'agent_id') return row[column];
+  const metadata = row['metadata'];
+  return typeof metadata === 'object' && metadata !== null ? (metadata as Json)['agent_id'] : undefined;
+}
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return escapeText(value);
+  if (typeof value === 'number') return JSON.stringify(value);
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (Array.isArray(value)) {
+    const texts = value.filter((item) => typeof item === 'string');
+    return texts.map((text) => escapeText(text).replaceAll(',', '\\,')).join(',');
+  }
+  const json = JSON.stringify(value);
+  return json === '{}' ? '' : escapeText(json);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '|': '\\|',
+  ':': '\\:',
+  '\n': '\\n',
+  '\r': '\\r',
+};
+
+/** A text that ends no value and no line, and that a terminal shows in its order. */
+function escapeText(text: string): string {
+  return escapeUnprintable(
+    text.replace(/[\\|:\n\r]/g, (character) => ESCAPES[character]!),
+    '\t',
+  );
+}

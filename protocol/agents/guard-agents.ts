@@ -1,0 +1,19 @@
+import { fail, type Result } from '../base/result.js';
+import type { Decision } from '../decide/deciding.js';
+import { AGENTS_NAMESPACE } from '../identity/agent.js';
+import { writesMemoriesOf } from '../memory/memory-writes.js';
+import type { Command } from '../release.js';
+
+/** The commands that may write agent records. */
+const AGENT_COMMANDS: ReadonlySet<Command['kind']> = new Set(['register-agent', 'bind-agent-key']);
+
+/**
+ * Refuses agent records that any other command would write, whatever its rules say. An agent record holds the key that
+ * verifies the agent's signatures.
+ */
+export function guardAgentRecords<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
+  if (!result.ok || AGENT_COMMANDS.has(command.kind)) return result;
+  return result.value.mutations.some((mutation) => writesMemoriesOf(mutation, AGENTS_NAMESPACE))
+    ? fail('FORBIDDEN', `namespace "${AGENTS_NAMESPACE}" takes registered agents only`)
+    : result;
+}

@@ -1,0 +1,194 @@
+import { type Failure, failed, ok, type Result } from '../base/result.js';
+import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import type { Mutation } from '../decide/mutations.js';
+import { type ReadRequest, read } from '../decide/reads.js';
+import type { Memory } from '../memory/memory.js';
+import type { Viewer } from '../memory/recall-request.js';
+import { AGENTS_NAMESPACE } from './agent.js';
+import {
+  chargedBytes,
+  freshUse,
+  GLOBAL_QUOTA_NAMESPACE,
+  holderOf,
+  limitsOf,
+  type QuotaUse,
+  quotaHolder,
+  REGISTRATIONS_HOLDER,
+  REQUESTS_NAMESPACE,
+  rolledUse,
+  secondsToNextDay,
+  writtenBytesPerDay,
+} from './quota.js';
+
+/** Answers a quota row and creates it at the first call (interface §2.9). */
+export interface EnsureQuota {
+  readonly kind: 'ensure-quota';
+  readonly holder: string;
+  readonly namespace: string;
+}
+
+/** What `ensure-quota` answers. */
+export interface EnsureQuotaOutcome {
+  readonly use: QuotaUse;
+}
+
+/**
+ * Charges a write to a quota. QUOTA_EXCEEDED when the owner of the row would exceed its memories of the day (new rows
+ * only) or its bytes in that namespace; otherwise what to charge. `before` is the row that this one replaces.
+ */
+export function* chargeFor(
+  memory: Memory,
+  before: Memory | null,
+  context: DecisionContext,
+): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
+  const limits = context.quota;
+  const holder = holderOf(memory);
+  if (holder === null) return ok([]);
+  const { namespace } = memory;
+  const replaced = before !== null && before.namespace === namespace && holderOf(before) === holder;
+  const added = chargedBytes(memory) - (replaced ? chargedBytes(before) : 0);
+  if (before !== null && added <= 0) return ok([]);
+
+  const use = rolledUse(
+    (yield* read('quota-use', { holder: holder, namespace: namespace })) ??
+      freshUse(holder, namespace, limits, context.now),
+    context.now,
+  );
+  if (added > 0 && use.storageBytes + added > limits.storageBytes) {
+    return failed(exceeded(use, 'storage_bytes', use.storageBytes, limits.storageBytes));
+  }
+  if (before !== null) return ok([]);
+  if (use.memoriesToday + 1 > limits.memoriesPerDay) {
+    return failed(
+      exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay, untilNextDay(context)),
+    );
+  }
+  return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
+}
+
+/**
+ * Charges a new link to the owner of its source, or to the caller where the source has no owner: QUOTA_EXCEEDED when the
+ * links of the day in the source's namespace are used up.
+ */
+export function* chargeLink(
+  source: Memory,
+  viewer: Viewer,
+  context: DecisionContext,
+): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
+  const holder = holderOf(source) ?? (viewer.agentId === null ? null : quotaHolder(viewer.agentId));
+  if (holder === null) return ok([]);
+  const { quota: limits, now } = context;
+  const { namespace } = source;
+  const known = yield* read('quota-use', { holder, namespace });
+  const use = rolledUse(known ?? freshUse(holder, namespace, limits, now), now);
+  if (use.linksToday + 1 > limits.linksPerDay) {
+    const day = untilNextDay(context);
+    return failed(exceeded(use, 'links_per_day', use.linksToday, limits.linksPerDay, day));
+  }
+  return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 1 }]);
+}
+
+/** Why a restored row does not fit: QUOTA_EXCEEDED, or null. It does not count for the day. */
+export function* storageProblem(
+  memory: Memory,
+  context: DecisionContext,
+): Generator<ReadRequest, Failure | null, never> {
+  const holder = holderOf(memory);
+  const use =
+    holder === null ? null : yield* read('quota-use', { holder: holder, namespace: memory.namespace });
+  if (use === null || use.storageBytes + chargedBytes(memory) <= context.quota.storageBytes) return null;
+  return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
+}
+
+/**
+ * Why a holder may not write today: QUOTA_EXCEEDED when its writes of the day fill its written bytes, or null. The
+ * write that fills them is still taken, so that no decision has to make the payloads.
+ */
+export function* writtenProblem(
+  holder: string,
+  context: DecisionContext,
+): Generator<ReadRequest, Failure | null, never> {
+  const written = yield* read('written-bytes', { holder });
+  const max = writtenBytesPerDay(context.quota);
+  if (written < max) return null;
+  const sum = { holder, namespace: GLOBAL_QUOTA_NAMESPACE };
+  return exceeded(sum, 'written_bytes_per_day', written, max, untilNextDay(context));
+}
+
+/** Charges a registration to the node: QUOTA_EXCEEDED when its registrations of the day are used up. */
+export function* chargeRegistration(
+  context: DecisionContext,
+): Generator<ReadRequest, Result<Mutation>, never> {
+  const place = { holder: REGISTRATIONS_HOLDER, namespace: AGENTS_NAMESPACE };
+  const limits = limitsOf(place.holder, context.quota);
+  const use = yield* read('quota-use', place);
+  const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
+  if (current < limits.memoriesPerDay) {
+    return ok({ mutation: 'charge-quota', ...place, limits, memories: 1, links: 0 });
+  }
+  return failed(
+    refusal('this node', {
+      limit: 'registrations_per_day',
+      current,
+      max: limits.memoriesPerDay,
+      ...untilNextDay(context),
+    }),
+  );
+}
+
+/**
+ * Charges a request for an approval: an agent may send as many in a day as it may store memories in a namespace, and what it
+ * holds counts for the bytes that it writes. QUOTA_EXCEEDED beyond that.
+ */
+export function* chargeRequest(
+  holder: string,
+  context: DecisionContext,
+): Generator<ReadRequest, Result<Mutation>, never> {
+  const written = yield* writtenProblem(holder, context);
+  if (written !== null) return failed(written);
+  const place = { holder, namespace: REQUESTS_NAMESPACE };
+  const limits = context.quota;
+  const use = yield* read('quota-use', place);
+  const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
+  const max = limits.memoriesPerDay;
+  return current < max
+    ? ok({ mutation: 'charge-quota', ...place, limits, memories: 1, links: 0 })
+    : failed(exceeded(place, 'requests_per_day', current, max, untilNextDay(context)));
+}
+
+/** Only a daily limit ends by waiting. */
+const untilNextDay = ({ now }: DecisionContext) => ({ retry_after_secs: secondsToNextDay(now) });
+
+function exceeded(
+  { holder, namespace }: Pick<QuotaUse, 'holder' | 'namespace'>,
+  limit: string,
+  current: number,
+  max: number,
+  more: Readonly<Record<string, number>> = {},
+): Failure {
+  const details = { limit, current, max, agent_id: holder, ...more };
+  return refusal(`agent ${holder} namespace ${namespace}`, details);
+}
+
+function refusal(
+  who: string,
+  details: { readonly limit: string; readonly current: number; readonly max: number },
+): Failure {
+  const { limit, current, max } = details;
+  const message = `QUOTA_EXCEEDED: ${who} hit ${limit} (current=${current}, max=${max})`;
+  return { code: 'QUOTA_EXCEEDED', message, details };
+}
+
+/** Answers a quota row as of now, and creates it at the first call. */
+export function* decideEnsureQuota(
+  command: EnsureQuota,
+  context: DecisionContext,
+): Deciding<EnsureQuotaOutcome> {
+  const { holder, namespace } = command;
+  const limits = context.quota;
+  const known = yield* read('quota-use', { holder: holder, namespace: namespace });
+  if (known !== null) return decided({ use: { ...rolledUse(known, context.now), limits } }, []);
+  return decided({ use: freshUse(holder, namespace, limits, context.now) }, [
+    { mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 0 },
+  ]);
+}

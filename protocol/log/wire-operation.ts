@@ -1,0 +1,156 @@
+import type { Origin, PeerId } from '../base/meanings.js';
+import type { UsedEnvelope } from '../kinds/kind.js';
+import type { OperationHeader } from './operation-log.js';
+
+/**
+ * The messages that nodes exchange about the operation log (design: mesh; interface §4.10). All of them are plain JSON.
+ */
+
+/** An operation as it travels: header and payload, or header-only when the receiver may not have the payload. */
+export interface WireOperation extends OperationHeader {
+  /** The canonical JSON whose SHA-256 is `payloadHash`; null in a header-only operation. */
+  readonly payload: string | null;
+}
+
+/**
+ * An origin's signature over the head of its chain. It authenticates every operation up to the head, also when another
+ * peer relays them.
+ */
+export interface SignedHead {
+  readonly origin: Origin;
+  readonly seq: number;
+  /** Header hash of the operation `seq`. */
+  readonly hash: string;
+  /** Standard base64, Ed25519 over `headBytes`, by the key of the origin's peer. */
+  readonly signature: string;
+}
+
+/** The bytes that a head signature covers. */
+export function headBytes(head: Pick<SignedHead, 'origin' | 'seq' | 'hash'>): Uint8Array {
+  return new TextEncoder().encode(`mnemesh head 1\n${head.origin}\n${head.seq}\n${head.hash}`);
+}
+
+/** The peer that made an origin's operations: `<peer_id>/<db_epoch>`. */
+export function peerOfOrigin(origin: Origin): PeerId {
+  const slash = origin.lastIndexOf('/');
+  return slash < 0 ? String(origin) : origin.slice(0, slash);
+}
+
+/** True for an origin whose epoch is short and plain. Ours are 16 hex digits; those of old test databases have words. */
+export const hasEpoch = (origin: Origin): boolean => /\/[0-9a-z-]{1,16}$/.test(origin);
+
+/** The highest sequence of each origin that a node durably has, without gaps. */
+export type Have = Readonly<Record<string, number>>;
+
+/** What a node has whose chains end at these heads. */
+export const haveOf = (heads: Readonly<Record<string, { readonly seq: number }>>): Have =>
+  Object.fromEntries(Object.entries(heads).map(([origin, { seq }]) => [origin, seq]));
+
+/** Some operations, origin by origin; each origin's are consecutive and end at a signed head. */
+export interface OperationPage {
+  readonly operations: readonly WireOperation[];
+  readonly heads: readonly SignedHead[];
+  /** True when the sender has more for the same receiver. */
+  readonly more: boolean;
+}
+
+/** Body of `POST /api/v1/sync/push` between nodes; the arrays of legacy callers may be in it too. */
+export interface PushBody {
+  readonly sender_agent_id: string;
+  /** RFC 3339; with it the receiver remembers the nonce only for the time window. */
+  readonly sender_wall_clock: string;
+  /** The node that the message is for: nobody can pass it on to another. */
+  readonly receiver: string;
+  readonly memories: readonly unknown[];
+  readonly operations: readonly WireOperation[];
+  readonly heads: readonly SignedHead[];
+}
+
+/** Why an operation was refused; it may be offered again. */
+export type RefusalReason =
+  /** Operations of the origin are missing before it; `have` says where to begin. */
+  | 'gap'
+  /** Another operation with this sequence is known. */
+  | 'fork'
+  /** Stamped too far ahead of the receiver's clock. */
+  | 'clock_skew'
+  /** The receiver's own origin, beyond what it has: its database was restored from an older copy. */
+  | 'own_ahead'
+  /** The payload, chain or head do not match each other. */
+  | 'bad_chain'
+  /** No enrolled peer has a key for the origin. */
+  | 'unknown_origin';
+
+/** Why an operation is in the log without effect. */
+export type ParkReason =
+  | 'unknown_kind'
+  | 'out_of_scope'
+  | 'bad_signature'
+  | 'invalid'
+  | 'internal'
+  /** Only the home of the subject may write it, and its maker is not the home. */
+  | 'not_home'
+  /** Written under sequence numbers that were used twice, and also here under another origin. */
+  | 'forked'
+  /**
+   * Out of scope: it moved a memory of this node there, so the memory has no row here. Peers are told `out_of_scope`.
+   */
+  | 'elsewhere';
+
+export interface RefusedOperation {
+  readonly origin: Origin;
+  readonly seq: number;
+  readonly reason: RefusalReason;
+}
+
+export interface ParkedOperation {
+  readonly op_id: string;
+  readonly reason: ParkReason;
+}
+
+/** Answer of `POST /api/v1/sync/push`; durable when it is sent. */
+export interface PushReply {
+  /** Items that took effect, items recorded without effect, and items that were refused or parked. */
+  readonly applied: number;
+  readonly noop: number;
+  readonly skipped: number;
+  readonly receiver_agent_id: string;
+  /** Latest stamp that the receiver has of each peer. */
+  readonly receiver_clock: { readonly entries: Readonly<Record<string, string>> };
+  readonly dry_run: boolean;
+  /** The last sequences of the origins that the push named. */
+  readonly have: Have;
+  readonly refused: readonly RefusedOperation[];
+  readonly parked: readonly ParkedOperation[];
+  /** The receiver's wall clock, to measure skew. */
+  readonly wall_clock: string;
+  /** Release that the receiver runs. When it changes, the sender offers refused operations again. */
+  readonly version?: string;
+}
+
+/** Answer of `GET /api/v1/sync/since` with a cursor. */
+export interface PullReply extends OperationPage {
+  /** The cursor of the next page: what the caller has after taking this page. */
+  readonly next_cursor: string;
+  /** Everything that the sender has. */
+  readonly have: Have;
+  /** Root digest over what the caller may hold, when nothing was left to send. */
+  readonly root: string | null;
+  readonly wall_clock: string;
+  readonly version?: string;
+}
+
+/** An operation whose payload, chain and head the caller has verified against each other. */
+export interface VerifiedOperation extends WireOperation {
+  /** Its header hash. */
+  readonly hash: string;
+  /**
+   * Set when its payload may not take effect: the author's signature is wrong, the payload contradicts its header or
+   * cannot be stored, or applying it failed when it was offered before.
+   */
+  readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
+  /** Globs of the namespaces that its maker may write to here; null for all. */
+  readonly scope: readonly string[] | null;
+  /** The envelope that its author signed, where it could be presented again. */
+  readonly envelope?: UsedEnvelope;
+}

@@ -1,0 +1,60 @@
+import { isReservedNamespace } from '../base/ids.js';
+import type { AgentId } from '../base/meanings.js';
+import { type Reading, read } from '../decide/reads.js';
+import { AGENTS_NAMESPACE, agentTitle } from '../identity/agent.js';
+import type { Standard } from '../memory/standard-kind.js';
+import {
+  type Gate,
+  type GatePolicy,
+  gatePolicy,
+  namespacesAbove,
+  ofOperatorsAnd,
+  type PolicyProblem,
+  policyFor,
+} from './effective-policy.js';
+
+/**
+ * What holds for a gate of a namespace. Namespaces of the service itself have no policy. Where all that changes is private
+ * to one agent, the policies of other agents say nothing: their owners may not know of it.
+ */
+export function* gateOf({
+  gate,
+  namespace,
+  privateTo = null,
+}: {
+  readonly gate: Gate;
+  readonly namespace: string;
+  readonly privateTo?: AgentId | null;
+}): Reading<GatePolicy | PolicyProblem> {
+  if (isReservedNamespace(namespace)) return gatePolicy([], gate);
+  const standardOf = yield* standardsAbove(namespace);
+  return policyFor(namespace, gate, privateTo === null ? standardOf : ofOperatorsAnd(privateTo, standardOf));
+}
+
+/** Looks up the standards that a namespace can inherit from, those of named parents included; one may be given. */
+export function* standardsAbove(
+  namespace: string,
+  given?: Standard,
+): Reading<(namespace: string) => Standard | null> {
+  const known = new Map<string, Standard | null>();
+  let missing = namespacesAbove(namespace);
+  while (missing.length > 0) {
+    for (const name of missing) known.set(name, null);
+    const found = yield* read('standards-of', { namespaces: missing });
+    for (const standard of found) known.set(standard.namespace, standard);
+    const isAsked = given !== undefined && missing.includes(given.namespace);
+    if (isAsked) known.set(given.namespace, given);
+    const parents = [...found, ...(isAsked ? [given] : [])].flatMap(({ parent_namespace: parent }) =>
+      parent === null ? [] : namespacesAbove(parent),
+    );
+    missing = [...new Set(parents)].filter((name) => !known.has(name));
+  }
+  return (name) => known.get(name) ?? null;
+}
+
+/** True for an agent that was registered. */
+export function* isRegistered(agentId: AgentId | null): Reading<boolean> {
+  if (agentId === null) return false;
+  const title = agentTitle(agentId);
+  return (yield* read('title-expiry', { title, namespace: AGENTS_NAMESPACE })) !== null;
+}

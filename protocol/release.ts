@@ -1,0 +1,143 @@
+import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
+import type { Deciding } from './decide/deciding.js';
+import { decideCreateLink } from './graph/create-link.js';
+import { decideInvalidateLink } from './graph/invalidate-link.js';
+import { decideDropLinks, decideImportLink } from './graph/links.js';
+import { decideNoteVeto } from './hooks/note-veto.js';
+import { decideEnsureQuota } from './identity/ensure-quota.js';
+import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.js';
+import { decideConsolidate } from './lifecycle/consolidate.js';
+import { decideResolve } from './lifecycle/resolve.js';
+import { decideUndoEdit } from './lifecycle/undo-edit.js';
+import { decidePlanEncoder, decideRequeue, decideSwitchEncoder } from './maintenance/encoders.js';
+import { decideClaim, decideRelease } from './maintenance/ownership.js';
+import { decideReindex } from './maintenance/reindex-texts.js';
+import { decideFlagNearDuplicates } from './memory/near-duplicates.js';
+import { decidePromote } from './memory/promote.js';
+import { decidePrune } from './memory/prune-observations.js';
+import { decideEmbeddings } from './memory/put-embeddings.js';
+import { decideDelete, decideExpire, decideForget } from './memory/remove.js';
+import { decideStore } from './memory/store.js';
+import { decideTouch } from './memory/touch.js';
+import { decideUpdate } from './memory/update.js';
+import { decideDropReceipts, decideMarkRead } from './messages/receipts.js';
+import { decideSendMessage } from './messages/send-message.js';
+import { decideShareMemory } from './messages/share-memory.js';
+import { decideRegisterEntity } from './namespaces/register-entity.js';
+import { decideClearStandard, decideSetStandard, decideUnpinRemoved } from './namespaces/standards.js';
+import { decideSettlePending, decideVotePending } from './policies/decide-pending.js';
+import { decideDropDecided } from './policies/drop-decided.js';
+import { decideEndSessions, decideForgetDecision } from './policies/forget-decision.js';
+import { decideLookAtAction } from './policies/look-at-action.js';
+import { decideRequestApproval } from './policies/request-approval.js';
+import { decideAdoptPeer } from './replication/adopt.js';
+import { decideApplyOperations, decideRetryParked } from './replication/apply-operations.js';
+import { decideBeginEpoch } from './replication/begin-epoch.js';
+import { decideReceive } from './replication/receive.js';
+import { decideRepairSubjects } from './replication/repair.js';
+import { decideResetClock } from './replication/reset-clock.js';
+import { decidePeerProgress } from './replication/save-peer-progress.js';
+import { decideDropPayloads, decideNoteIntegrity } from './replication/scrub.js';
+import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects.js';
+import { decideUseNonce } from './replication/use-nonce.js';
+import { decidePutRule, decideRemoveRule } from './rules/change-rules.js';
+import { decideCheckAction } from './rules/check-action.js';
+import { decideImport } from './transfer/import-memory.js';
+import { decideImportRecord } from './transfer/import-record.js';
+import {
+  decidePassEvents,
+  decidePruneEvents,
+  decideRecordDeliveries,
+  decideResendEvents,
+} from './webhooks/deliveries.js';
+import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
+
+/**
+ * Each command with its rule. A command is plain data, so it crosses threads and sockets unchanged. It is declared next
+ * to its rule, and the rule's return type defines the command's answer.
+ */
+export const RULES = {
+  'store-memory': decideStore,
+  'update-memory': decideUpdate,
+  'delete-memory': decideDelete,
+  'promote-memory': decidePromote,
+  'touch-memories': decideTouch,
+  'prune-observations': decidePrune,
+  'expire-memories': decideExpire,
+  'put-embeddings': decideEmbeddings,
+  'flag-near-duplicates': decideFlagNearDuplicates,
+  'plan-encoder': decidePlanEncoder,
+  'switch-encoder': decideSwitchEncoder,
+  'requeue-embeddings': decideRequeue,
+  'register-agent': decideRegisterAgent,
+  'bind-agent-key': decideBindAgentKey,
+  'ensure-quota': decideEnsureQuota,
+  'claim-ownership': decideClaim,
+  'release-ownership': decideRelease,
+  'reindex-texts': decideReindex,
+  'archive-memories': decideArchive,
+  'restore-memory': decideRestore,
+  'purge-archive': decidePurge,
+  'forget-memories': decideForget,
+  'consolidate-memories': decideConsolidate,
+  'resolve-memories': decideResolve,
+  'undo-edit': decideUndoEdit,
+  'import-memory': decideImport,
+  'import-link': decideImportLink,
+  'import-record': decideImportRecord,
+  'create-link': decideCreateLink,
+  'invalidate-link': decideInvalidateLink,
+  'drop-links': decideDropLinks,
+  'set-standard': decideSetStandard,
+  'clear-standard': decideClearStandard,
+  'unpin-removed': decideUnpinRemoved,
+  'put-rule': decidePutRule,
+  'remove-rule': decideRemoveRule,
+  'check-action': decideCheckAction,
+  'register-entity': decideRegisterEntity,
+  'request-approval': decideRequestApproval,
+  'vote-pending': decideVotePending,
+  'settle-pending': decideSettlePending,
+  'drop-decided': decideDropDecided,
+  'forget-decision': decideForgetDecision,
+  'end-sessions': decideEndSessions,
+  'look-at-action': decideLookAtAction,
+  'send-message': decideSendMessage,
+  'share-memory': decideShareMemory,
+  'mark-read': decideMarkRead,
+  'drop-receipts': decideDropReceipts,
+  subscribe: decideSubscribe,
+  unsubscribe: decideUnsubscribe,
+  'record-deliveries': decideRecordDeliveries,
+  'resend-events': decideResendEvents,
+  'prune-events': decidePruneEvents,
+  'pass-events': decidePassEvents,
+  'note-veto': decideNoteVeto,
+  'adopt-peer': decideAdoptPeer,
+  'receive-memory': decideReceive,
+  'save-peer-progress': decidePeerProgress,
+  'apply-operations': decideApplyOperations,
+  'use-nonce': decideUseNonce,
+  'retry-parked': decideRetryParked,
+  'begin-epoch': decideBeginEpoch,
+  'reset-clock': decideResetClock,
+  'repair-subjects': decideRepairSubjects,
+  'note-integrity': decideNoteIntegrity,
+  'note-suspects': decideNoteSuspects,
+  'settle-suspects': decideSettleSuspects,
+  'drop-payloads': decideDropPayloads,
+} as const;
+
+type Rules = typeof RULES;
+
+/** Every command that a store accepts. */
+export type Command = Parameters<Rules[keyof Rules]>[0];
+
+/** The answer of each command when it succeeds. */
+export type Outcomes = {
+  readonly [K in keyof Rules]: Rules[K] extends (...given: never[]) => Deciding<infer Outcome>
+    ? Outcome
+    : never;
+};
+
+export type OutcomeOf<C extends Command> = Outcomes[C['kind']];
