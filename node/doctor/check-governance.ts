@@ -1,9 +1,9 @@
 import type { Crypto } from '../../protocol/base/seams.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Rule } from '../../protocol/rules/rule-kind.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
 import { refuses, ruleProblem } from '../../protocol/rules/rules.js';
 import type { ContentFacts } from '../../storage/sqlite/inspect/inspect-database.js';
-import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { type Section, SectionBuilder } from './report.js';
 
@@ -34,7 +34,7 @@ export function checkGovernance(
     );
     return section.done();
   }
-  const { isTrusted } = trustOf(ruleSettings(settings), crypto);
+  const { isTrusted } = trustOf(nodePolicy(settings, '').rules, crypto);
   const enabled = rules.filter((rule) => rule.enabled);
   const inForce = enabled.filter(isTrusted);
   section.fact('rules', rules.length).fact('in force', inForce.length);

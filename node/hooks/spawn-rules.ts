@@ -1,10 +1,10 @@
 import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
 import type { Clock, Crypto, Log } from '../../protocol/base/seams.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Action } from '../../protocol/rules/action.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
 import { evaluateRules, type RuleTrust } from '../../protocol/rules/rules.js';
 import type { Store } from '../../storage/port.js';
-import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { freeDiskGib } from '../free-disk.js';
 
@@ -29,7 +29,7 @@ export class SpawnRules {
   readonly #trust: RuleTrust;
 
   constructor(private readonly parts: SpawnRulesParts) {
-    this.#trust = trustOf(ruleSettings(parts.settings), parts.crypto);
+    this.#trust = trustOf(nodePolicy(parts.settings, '').rules, parts.crypto);
   }
 
   /** Why a program may not be started; null where it may. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import {
   freshUse,
   GLOBAL_QUOTA_NAMESPACE,
@@ -10,7 +11,6 @@ import {
   rolledUse,
   writtenBytesPerDay,
 } from '../../protocol/identity/quota.js';
-import { quotaLimits } from '../config/quota-limits.js';
 import type { Call } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
@@ -103,7 +103,7 @@ async function list(call: Call, namespace: string | null) {
   const of = isSum(namespace) ? null : namespace;
   const found = await call.services.store.query({ kind: 'list-quotas', holder: null, namespace: of });
   if (!found.ok) return failed(found.error);
-  const limits = quotaLimits(call.services.settings);
+  const limits = nodePolicy(call.services.settings, '').quota;
   const uses = found.value.uses.map((use) => current(use, limits, call.now));
   const quotas = uses
     .filter((use) => namespace === null || use.namespace === namespace)
@@ -130,7 +130,7 @@ async function row(call: Call, holder: string, namespace: string): Promise<Resul
     const ensured = await store.execute({ kind: 'ensure-quota', holder, namespace });
     return ensured.ok ? ok(ensured.value.use) : failed(ensured.error);
   }
-  const limits = quotaLimits(settings);
+  const limits = nodePolicy(settings, '').quota;
   const found = await store.query({ kind: 'list-quotas', holder, namespace });
   if (!found.ok) return failed(found.error);
   const [use = freshUse(holder, namespace, limits, call.now)] = found.value.uses;
@@ -138,7 +138,7 @@ async function row(call: Call, holder: string, namespace: string): Promise<Resul
 }
 
 async function sum(call: Call, holder: string): Promise<Result<QuotaUse>> {
-  const limits = quotaLimits(call.services.settings);
+  const limits = nodePolicy(call.services.settings, '').quota;
   // The first call makes the sentinel row, so that an agent without any write has one (interface §2.9).
   const own = await row(call, holder, GLOBAL_QUOTA_NAMESPACE);
   if (!own.ok) return own;

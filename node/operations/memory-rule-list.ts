@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
 import { RULE_TEXT_LENGTH_MAX } from '../../protocol/base/rule-limits.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Rule } from '../../protocol/rules/rule-kind.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
 import { type RuleTrust, ruleProblem } from '../../protocol/rules/rules.js';
-import { ruleSettings } from '../config/rule-settings.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 
@@ -65,7 +65,7 @@ export async function rulesOf(
   if (!found.ok) return failed(found.error);
   return ok({
     rules: found.value.rules,
-    trust: trustOf(ruleSettings(services.settings), services.crypto),
+    trust: trustOf(nodePolicy(services.settings, '').rules, services.crypto),
   });
 }
 

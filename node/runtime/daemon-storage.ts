@@ -6,14 +6,12 @@ import { type Supervisor, supervisorChild } from '../../actors/core/supervisor.j
 import { type StorageThread, storageThread } from '../../actors/storage/storage-thread.js';
 import * as limits from '../../protocol/base/limits.js';
 import type { Log } from '../../protocol/base/seams.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { type DamageReports, DamageWatch } from '../../storage/damage-watch.js';
 import type { Store, TimedCommand } from '../../storage/port.js';
 import { type Connection, openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
-import { nodeGovernance } from '../config/node-governance.js';
-import { quotaLimits } from '../config/quota-limits.js';
-import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -61,9 +59,7 @@ export class DaemonStorage {
       path: settings.dbPath,
       peerId,
       keyDir: settings.keyDir,
-      quota: quotaLimits(settings),
-      governance: nodeGovernance(settings, systemRandom.uuid()),
-      rules: ruleSettings(settings),
+      policy: nodePolicy(settings, systemRandom.uuid()),
       synchronous: settings.synchronous,
     };
     this.#writer = this.#writerQueue();

@@ -1,13 +1,11 @@
 import { dirname } from 'node:path';
 import type { Log } from '../../protocol/base/seams.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import type { Store } from '../../storage/port.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
-import { nodeGovernance } from '../config/node-governance.js';
-import { quotaLimits } from '../config/quota-limits.js';
-import { ruleSettings } from '../config/rule-settings.js';
 import type { Settings } from '../config/settings.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
@@ -72,9 +70,7 @@ export async function openInlineNode(
     random: systemRandom,
     crypto: systemCrypto,
     signer: identity.key,
-    quota: quotaLimits(settings),
-    governance: nodeGovernance(settings, systemRandom.uuid()),
-    rules: ruleSettings(settings),
+    policy: nodePolicy(settings, systemRandom.uuid()),
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
     shared: settings.dbPath !== ':memory:',
   });

@@ -1,7 +1,5 @@
-import type { NodeGovernance } from '../../protocol/decide/permissions.js';
-import type { NodeQuotas } from '../../protocol/identity/quota.js';
+import type { NodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Answers, Query } from '../../protocol/queries.js';
-import type { RuleSettings } from '../../protocol/rules/rule-signature.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 
@@ -11,9 +9,7 @@ export interface StorageThreadData {
   readonly peerId: string;
   /** Where the writer finds the machine's key; keys are never sent. */
   readonly keyDir: string;
-  readonly quota: NodeQuotas;
-  readonly governance: NodeGovernance;
-  readonly rules: RuleSettings;
+  readonly policy: NodePolicy;
   readonly synchronous: Settings['synchronous'];
 }
 

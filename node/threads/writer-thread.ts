@@ -28,9 +28,7 @@ const writer = new Writer({
   crypto: systemCrypto,
   reportBug,
   signer: key,
-  quota: data.quota,
-  governance: data.governance,
-  rules: data.rules,
+  policy: data.policy,
   clock: systemClock,
 });
 

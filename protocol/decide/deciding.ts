@@ -1,11 +1,10 @@
 import type { Instant, PeerId } from '../base/meanings.js';
 import type { Result } from '../base/result.js';
-import type { NodeQuotas } from '../identity/quota.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { SeenRow } from '../policies/pending-kind.js';
 import type { RuleTrust } from '../rules/rules.js';
 import type { Mutation } from './mutations.js';
-import type { NodeGovernance } from './permissions.js';
+import type { NodePolicy } from './node-policy.js';
 import type { ReadRequest } from './reads.js';
 import type { Requester } from './requester.js';
 
@@ -57,12 +56,10 @@ export interface DecisionContext {
   readonly nowMs: number;
   /** The same as a canonical instant. */
   readonly now: Instant;
-  /** What an agent may store on this node. */
-  readonly quota: NodeQuotas;
+  /** What the settings of this node say to rules. */
+  readonly policy: NodePolicy;
   /** The kinds that replicate. */
   readonly kinds: Kinds;
-  /** How this node governs writes. */
-  readonly governance: NodeGovernance;
   /** True where a policy, or an approval, lets the caller change the rows of others. */
   readonly permitted?: boolean;
   /** Which rules about actions count. */

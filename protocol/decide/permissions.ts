@@ -31,11 +31,3 @@ export interface NodeGovernance {
   /** Names the run of the node that decisions with `remember: session` hold for. */
   readonly session: string;
 }
-
-/** The governance of a store that was given none. */
-export const DEFAULT_NODE_GOVERNANCE: NodeGovernance = Object.freeze({
-  mode: 'enforce',
-  rules: [],
-  failOpen: false,
-  session: '',
-});

@@ -41,7 +41,7 @@ export function* chargeFor(
   before: Memory | null,
   context: DecisionContext,
 ): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
-  const limits = context.quota;
+  const limits = context.policy.quota;
   const holder = holderOf(memory);
   if (holder === null) return ok([]);
   const { namespace } = memory;
@@ -77,7 +77,8 @@ export function* chargeLink(
 ): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
   const holder = holderOf(source) ?? (viewer.agentId === null ? null : quotaHolder(viewer.agentId));
   if (holder === null) return ok([]);
-  const { quota: limits, now } = context;
+  const { policy, now } = context;
+  const limits = policy.quota;
   const { namespace } = source;
   const known = yield* read('quota-use', { holder, namespace });
   const use = rolledUse(known ?? freshUse(holder, namespace, limits, now), now);
@@ -96,8 +97,9 @@ export function* storageProblem(
   const holder = holderOf(memory);
   const use =
     holder === null ? null : yield* read('quota-use', { holder: holder, namespace: memory.namespace });
-  if (use === null || use.storageBytes + chargedBytes(memory) <= context.quota.storageBytes) return null;
-  return exceeded(use, 'storage_bytes', use.storageBytes, context.quota.storageBytes);
+  if (use === null || use.storageBytes + chargedBytes(memory) <= context.policy.quota.storageBytes)
+    return null;
+  return exceeded(use, 'storage_bytes', use.storageBytes, context.policy.quota.storageBytes);
 }
 
 /**
@@ -109,7 +111,7 @@ export function* writtenProblem(
   context: DecisionContext,
 ): Generator<ReadRequest, Failure | null, never> {
   const written = yield* read('written-bytes', { holder });
-  const max = writtenBytesPerDay(context.quota);
+  const max = writtenBytesPerDay(context.policy.quota);
   if (written < max) return null;
   const sum = { holder, namespace: GLOBAL_QUOTA_NAMESPACE };
   return exceeded(sum, 'written_bytes_per_day', written, max, untilNextDay(context));
@@ -120,7 +122,7 @@ export function* chargeRegistration(
   context: DecisionContext,
 ): Generator<ReadRequest, Result<Mutation>, never> {
   const place = { holder: REGISTRATIONS_HOLDER, namespace: AGENTS_NAMESPACE };
-  const limits = limitsOf(place.holder, context.quota);
+  const limits = limitsOf(place.holder, context.policy.quota);
   const use = yield* read('quota-use', place);
   const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
   if (current < limits.memoriesPerDay) {
@@ -147,7 +149,7 @@ export function* chargeRequest(
   const written = yield* writtenProblem(holder, context);
   if (written !== null) return failed(written);
   const place = { holder, namespace: REQUESTS_NAMESPACE };
-  const limits = context.quota;
+  const limits = context.policy.quota;
   const use = yield* read('quota-use', place);
   const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
   const max = limits.memoriesPerDay;
@@ -185,7 +187,7 @@ export function* decideEnsureQuota(
   context: DecisionContext,
 ): Deciding<EnsureQuotaOutcome> {
   const { holder, namespace } = command;
-  const limits = context.quota;
+  const limits = context.policy.quota;
   const known = yield* read('quota-use', { holder: holder, namespace: namespace });
   if (known !== null) return decided({ use: { ...rolledUse(known, context.now), limits } }, []);
   return decided({ use: freshUse(holder, namespace, limits, context.now) }, [

@@ -179,7 +179,7 @@ function lastOf(approvals: readonly Vote[]): Vote | undefined {
 function* memoryOf(
   { action_type, requested_by: agentId, approver, asked }: PendingAction,
   { decision, agent_id: by, remember }: Vote,
-  { now, governance }: DecisionContext,
+  { now, policy }: DecisionContext,
 ): Reading<readonly Mutation[]> {
   if (remember === 'once' || agentId === null) return [];
   const records = new Map<string, Mutation>();
@@ -191,7 +191,7 @@ function* memoryOf(
       approver,
       decision,
       lasts: remember,
-      session: remember === 'session' ? governance.session : '',
+      session: remember === 'session' ? policy.governance.session : '',
       decided_by: by,
       decided_at: now,
     };

@@ -63,14 +63,14 @@ export function* decideForgetDecision({
 /** Decisions of other nodes stay: those nodes end them. */
 export function* decideEndSessions(
   _command: EndSessions,
-  { governance }: DecisionContext,
+  { policy }: DecisionContext,
 ): Deciding<EndSessionsOutcome> {
   const asked = { kind: rememberedKind.name, member: 'lasts', value: 'session', limit: REMEMBERED_LIST_MAX };
   const self = peerOfOrigin((yield* read('log-origin', {})).origin);
   const ended: Row<Remembered>[] = [];
   for (const { id } of yield* read('records-with', asked)) {
     const row = yield* recordRow(rememberedKind, id);
-    if (row === null || row.image.session === governance.session) continue;
+    if (row === null || row.image.session === policy.governance.session) continue;
     if (peerOfOrigin(row.stamp.origin) === self) ended.push(row);
   }
   return decided(

@@ -45,7 +45,7 @@ export type Judge = (changes: Changes) => Reading<PolicyVerdict>;
  */
 export function* policy(command: Command, context: DecisionContext): Reading<Judge | null> {
   if (gatedWord(command) === null) return null;
-  const { mode, rules } = context.governance;
+  const { mode, rules } = context.policy.governance;
   const isGoverned = mode !== 'off' && (rules.length > 0 || (yield* read('has-policies', {})));
   const isRuled = yield* hasRulesForWrites(context);
   if (!isGoverned && !isRuled) return null;
@@ -65,7 +65,7 @@ function* judge(
   if (!isGoverned) return ALLOW;
   const verdict = yield* judged(action, changes, context);
   if (verdict.verdict !== 'refuse') return verdict;
-  const { mode, failOpen } = context.governance;
+  const { mode, failOpen } = context.policy.governance;
   if (mode === 'advisory') return ALLOW;
   const cannotEvaluate = verdict.failure.details?.['reason'] === UNREADABLE;
   if (cannotEvaluate && failOpen) return ALLOW;
@@ -101,7 +101,9 @@ function* judgeApproved(
   for (const place of action.places) {
     const found = yield* policyAt(place);
     const refused =
-      context.governance.mode === 'enforce' ? yield* keptOut(action, place, found, approved, context) : null;
+      context.policy.governance.mode === 'enforce'
+        ? yield* keptOut(action, place, found, approved, context)
+        : null;
     if (refused !== null) return refused;
     if (place.gate === 'write') continue;
     permits &&= !('problem' in found) && found.from !== null && found.level !== 'owner';
@@ -115,12 +117,12 @@ function* keptOut(
   place: GatedPlace,
   found: GatePolicy | PolicyProblem,
   { approver }: Approved,
-  { governance }: DecisionContext,
+  { policy }: DecisionContext,
 ): Reading<PolicyVerdict | null> {
-  const rule = rulingAt(governance.rules, action, place);
+  const rule = rulingAt(policy.governance.rules, action, place);
   if (rule?.decision === 'deny')
     return refuse(action, place, rule.reason ?? 'a permission rule denies it', rule.op);
-  if ('problem' in found) return governance.failOpen ? null : unreadable(found);
+  if ('problem' in found) return policy.governance.failOpen ? null : unreadable(found);
   const asks = rule?.decision === 'ask' || found.level === 'approve';
   const refusal = asks ? null : yield* refusalAt(action, place, found);
   if (refusal !== null) return refuse(action, place, refusal);
@@ -132,7 +134,7 @@ function* judged(action: GatedAction, changes: Changes, context: DecisionContext
   const asked: Waiting[] = [];
   let permits = true;
   for (const place of action.places) {
-    const rule = rulingAt(context.governance.rules, action, place);
+    const rule = rulingAt(context.policy.governance.rules, action, place);
     if (rule?.decision === 'deny')
       return refuse(action, place, rule.reason ?? 'a permission rule denies it', rule.op);
     const found = yield* policyAt(place);
@@ -208,13 +210,14 @@ function* remembered(
   { action, viewer }: GatedAction,
   { gate, namespace }: GatedPlace,
   approver: Approver,
-  { governance }: DecisionContext,
+  { policy }: DecisionContext,
 ): Reading<'approve' | 'deny' | null> {
   const { agentId } = viewer;
   if (agentId === null) return null;
   const id = rememberedId({ action_type: action, agent_id: agentId, gate, namespace });
   const image = (yield* recordRow(rememberedKind, id))?.image ?? null;
-  if (image === null || (image.lasts === 'session' && image.session !== governance.session)) return null;
+  if (image === null || (image.lasts === 'session' && image.session !== policy.governance.session))
+    return null;
   // The policy may name another approver since.
   return isSame(approver, image.approver) ? image.decision : null;
 }

@@ -35,8 +35,6 @@ export interface RuleSettings {
   readonly failOpen: boolean;
 }
 
-export const NO_OPERATOR: RuleSettings = { operatorKey: null, failOpen: false };
-
 /**
  * The trust that a node's settings give to rules. It remembers its verdicts, because a rule is judged at every write: the
  * engine hands out the same object while a rule stays as it is.

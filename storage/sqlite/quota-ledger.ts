@@ -1,32 +1,18 @@
-import {
-  LINKS_PER_DAY_MAX,
-  MEMORIES_PER_DAY_MAX,
-  REGISTRATIONS_PER_DAY_MAX,
-  STORAGE_BYTES_MAX,
-  WRITTEN_TOTALS_MAX,
-} from '../../protocol/base/limits.js';
+import { WRITTEN_TOTALS_MAX } from '../../protocol/base/limits.js';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { utf8Bytes } from '../../protocol/base/utf8.js';
+import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import {
   chargedBytes,
   dayOf,
   freshUse,
   holderOf,
-  type NodeQuotas,
   type QuotaLimits,
   type QuotaUse,
   rolledUse,
 } from '../../protocol/identity/quota.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import type { Connection } from './connection.js';
-
-/** The limits in a row that a write without limits (a replicated one) creates, until its holder writes here. */
-export const DEFAULT_LIMITS: NodeQuotas = {
-  memoriesPerDay: MEMORIES_PER_DAY_MAX,
-  storageBytes: STORAGE_BYTES_MAX,
-  linksPerDay: LINKS_PER_DAY_MAX,
-  registrationsPerDay: REGISTRATIONS_PER_DAY_MAX,
-};
 
 export interface QuotaSqlRow {
   agent_id: string;
@@ -180,7 +166,8 @@ export class QuotaLedger {
       if (holder !== null) bytes.set(holder, (bytes.get(holder) ?? 0) + chargedBytes(memory));
     }
     for (const [holder, storageBytes] of bytes) {
-      const before = this.use(holder, namespace) ?? fresh({ holder, namespace }, DEFAULT_LIMITS, now);
+      const before =
+        this.use(holder, namespace) ?? fresh({ holder, namespace }, DEFAULT_NODE_POLICY.quota, now);
       if (before.storageBytes !== storageBytes) this.put({ ...before, storageBytes, updatedAt: now });
     }
   }
@@ -212,7 +199,7 @@ export class QuotaLedger {
     const holder = holderOf(memory);
     if (holder === null || bytes === 0) return;
     const to = { holder, namespace: memory.namespace };
-    const use = this.use(holder, memory.namespace) ?? fresh(to, DEFAULT_LIMITS, now);
+    const use = this.use(holder, memory.namespace) ?? fresh(to, DEFAULT_NODE_POLICY.quota, now);
     this.put({ ...use, storageBytes: Math.max(0, use.storageBytes + bytes), updatedAt: now });
   }
 

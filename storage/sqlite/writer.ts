@@ -4,13 +4,12 @@ import type { Clock, Crypto, Signer } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { CHAIN, type Chain } from '../../protocol/chain.js';
 import type { Decision, DecisionContext } from '../../protocol/decide/deciding.js';
-import { DEFAULT_NODE_GOVERNANCE, type NodeGovernance } from '../../protocol/decide/permissions.js';
+import type { NodePolicy } from '../../protocol/decide/node-policy.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
-import type { NodeQuotas } from '../../protocol/identity/quota.js';
 import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
-import { NO_OPERATOR, type RuleSettings, trustOf } from '../../protocol/rules/rule-signature.js';
+import { trustOf } from '../../protocol/rules/rule-signature.js';
 import type { RuleTrust } from '../../protocol/rules/rules.js';
 import type { TimedCommand } from '../port.js';
 import { AuditChain } from './audit-chain.js';
@@ -40,11 +39,7 @@ export interface WriterParts {
   readonly reportBug: (error: unknown) => void;
   /** Signs the audit chain; null leaves it unsigned. */
   readonly signer: Signer | null;
-  readonly quota: NodeQuotas;
-  /** When absent: policies are enforced. */
-  readonly governance?: NodeGovernance;
-  /** When absent: a node without an operator key. */
-  readonly rules?: RuleSettings;
+  readonly policy: NodePolicy;
   /** When absent: every kind of this release. */
   readonly kinds?: Kinds;
   /** When absent: the rules of this release. */
@@ -83,20 +78,18 @@ export class Writer {
   private readonly clock: Pick<Clock, 'monotonicMs'> | null;
 
   private readonly db: Connection;
-  private readonly quota: NodeQuotas;
-  private readonly governance: NodeGovernance;
+  private readonly policy: NodePolicy;
   private readonly ruleTrust: RuleTrust;
   private readonly reportBug: (error: unknown) => void;
 
   constructor(parts: WriterParts) {
-    const { db, crypto, reportBug, signer, quota, kinds = KINDS, chain = CHAIN } = parts;
-    this.governance = parts.governance ?? DEFAULT_NODE_GOVERNANCE;
+    const { db, crypto, reportBug, signer, policy, kinds = KINDS, chain = CHAIN } = parts;
     this.db = db;
     this.chain = chain;
     this.clock = parts.clock ?? null;
     this.kinds = kinds;
-    this.quota = quota;
-    this.ruleTrust = trustOf(parts.rules ?? NO_OPERATOR, crypto);
+    this.policy = policy;
+    this.ruleTrust = trustOf(policy.rules, crypto);
     this.reportBug = reportBug;
     this.file = db.memory ? null : new FileIdentity(db.name);
     this.relief = new WalRelief(db);
@@ -190,9 +183,8 @@ export class Writer {
     const context: DecisionContext = {
       nowMs,
       now: instantFromMs(nowMs),
-      quota: this.quota,
+      policy: this.policy,
       kinds: this.kinds,
-      governance: this.governance,
       ruleTrust: this.ruleTrust,
     };
     const before = this.log.own();
@@ -263,7 +255,7 @@ export class Writer {
       if (stored === null || mutation.mutation !== 'write') continue;
       if (chargedTo !== undefined) {
         const to = { holder: chargedTo, namespace: mutation.namespace };
-        this.quotas.wrote(to, this.quota, stored.text, context.now);
+        this.quotas.wrote(to, this.policy.quota, stored.text, context.now);
       }
       // The caller sees the memory with the stamps of its write.
       if ('memory' in value && value.memory.id === mutation.id) {

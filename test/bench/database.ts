@@ -38,7 +38,7 @@ export function openBenchDatabase(path: string, synchronous: Synchronous, peerId
       throw error;
     },
     signer: null,
-    quota: UNLIMITED,
+    policy: UNLIMITED,
   });
   return {
     db,

@@ -6,8 +6,6 @@ import { type ReaderQueue, ThreadedStore, type WriterQueue } from '../../node/ru
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { spawnStorageThread } from '../../node/threads/spawn.js';
 import type { Clock, Log } from '../../protocol/base/seams.js';
-import { DEFAULT_NODE_GOVERNANCE } from '../../protocol/decide/permissions.js';
-import { NO_OPERATOR } from '../../protocol/rules/rule-signature.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
@@ -58,7 +56,7 @@ async function inline(): Promise<StoreUnderTest> {
       throw error;
     },
     signer: null,
-    quota: UNLIMITED,
+    policy: UNLIMITED,
     shared: true,
   });
   return {
@@ -79,9 +77,7 @@ async function threaded(): Promise<StoreUnderTest> {
     path,
     peerId: PEER,
     keyDir: join(dirname(path), 'keys'),
-    quota: UNLIMITED,
-    governance: DEFAULT_NODE_GOVERNANCE,
-    rules: NO_OPERATOR,
+    policy: UNLIMITED,
     synchronous: 'FULL' as const,
   };
   const options = {

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { openForWriting } from '../../node/threads/open-for-writing.js';
 import type { Result } from '../../protocol/base/result.js';
+import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { repairOf } from '../../protocol/replication/repair-subjects.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
@@ -141,11 +142,12 @@ describe('M5 the ledger of written bytes', () => {
       openForWriting(path, 'peer-0000000000000001', { busyTimeoutMs: 1000, synchronous: 'OFF' }),
     );
     const quota = { memoriesPerDay: 100, storageBytes: 2000, linksPerDay: 1, registrationsPerDay: 3 };
+    const policy = { ...DEFAULT_NODE_POLICY, quota };
     const reportBug = (error: unknown) => {
       throw error;
     };
     writers = connections.map(
-      (db) => new Writer({ db, crypto: systemCrypto, reportBug, signer: null, quota }),
+      (db) => new Writer({ db, crypto: systemCrypto, reportBug, signer: null, policy }),
     );
   });
   after(() => {

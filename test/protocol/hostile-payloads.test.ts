@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { allowAll, CHAIN, decide } from '../../protocol/chain.js';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
-import { DEFAULT_NODE_GOVERNANCE } from '../../protocol/decide/permissions.js';
+import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import { linkKind } from '../../protocol/links/link-kind.js';
 import { memoryKind } from '../../protocol/memory/memory-kind.js';
 import { standardKind } from '../../protocol/memory/standard-kind.js';
@@ -49,7 +49,8 @@ describe('a payload of a peer', () => {
   });
 });
 
-const CONTEXT = { governance: { ...DEFAULT_NODE_GOVERNANCE, mode: 'off' } } as never;
+const { governance } = DEFAULT_NODE_POLICY;
+const CONTEXT = { policy: { ...DEFAULT_NODE_POLICY, governance: { ...governance, mode: 'off' } } } as never;
 
 describe('a name that every object has', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {

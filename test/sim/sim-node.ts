@@ -1,7 +1,6 @@
 import { NO_HOOKS } from '../../actors/hooks/hooks.js';
 import { lifePolicyOf } from '../../node/config/life-policy.js';
 import { loadSettings } from '../../node/config/load-settings.js';
-import { quotaLimits } from '../../node/config/quota-limits.js';
 import type { Settings } from '../../node/config/settings.js';
 import type { Caller } from '../../node/identity/caller.js';
 import { fingerprintOf } from '../../node/identity/machine-key.js';
@@ -17,6 +16,7 @@ import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
 import type { TokenCounter } from '../../node/semantics/token-counter.js';
 import { type Appended, ok, type Result } from '../../protocol/base/result.js';
 import type { Signer } from '../../protocol/base/seams.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
@@ -197,7 +197,7 @@ export class SimNode {
       pace: this.pace,
       crypto: keys.crypto,
       signer: this.signer,
-      quota: quotaLimits(settings),
+      policy: nodePolicy(settings, ''),
       kinds: this.kinds,
       reportBug: (error) => this.parts.onBug(this, stackOf(error)),
       onCommit: (batch, results) => onCommit(this, batch, results),

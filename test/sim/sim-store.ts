@@ -62,9 +62,9 @@ export class SimStore implements Store {
   private closed = false;
 
   constructor(private readonly parts: SimStoreParts) {
-    const { disk, crypto, reportBug, signer, quota, kinds } = parts;
+    const { disk, crypto, reportBug, signer, policy, kinds } = parts;
     this.writer = new Writer({
-      ...{ db: disk.db, crypto, reportBug, signer, quota },
+      ...{ db: disk.db, crypto, reportBug, signer, policy },
       ...{ kinds, chain: SIM_CHAIN },
     });
     this.reader = new Reader(disk.db, crypto, kinds);

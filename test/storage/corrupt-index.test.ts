@@ -54,7 +54,7 @@ function open(path: string): Opened {
     crypto: systemCrypto,
     reportBug: (error) => bugs.push(String(error)),
     signer: null,
-    quota: UNLIMITED,
+    policy: UNLIMITED,
     shared: false,
   });
   const self = { path, db, store, bugs, nowMs: START_MS };

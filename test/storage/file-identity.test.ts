@@ -20,7 +20,7 @@ it('acknowledges nothing while the database file is gone or another one has its 
       throw error;
     },
     signer: null,
-    quota: UNLIMITED,
+    policy: UNLIMITED,
   });
   const store = (title: string) => {
     const [result] = writer.run([{ command: storing({ title, id: title }), nowMs: Date.now() }]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
 import { openForWriting } from '../../node/threads/open-for-writing.js';
+import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import { chargedBytes } from '../../protocol/identity/quota.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
@@ -34,7 +35,7 @@ describe('the quotas at the end of a day', () => {
             throw error;
           },
           signer: null,
-          quota,
+          policy: { ...DEFAULT_NODE_POLICY, quota },
         }),
     );
   });

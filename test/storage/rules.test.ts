@@ -37,9 +37,9 @@ function node(rules?: RuleSettings): Node {
   const db = openDatabase({ ...opened, freshEpoch: 'epocha', busyTimeoutMs: 100 });
   const store = new InlineStore({
     ...{ db, crypto: systemCrypto, scheduler: systemScheduler, random: systemRandom, shared: false },
-    ...{ clock: { nowMs: () => START_MS, monotonicMs: () => START_MS }, signer: null, quota: UNLIMITED },
+    ...{ clock: { nowMs: () => START_MS, monotonicMs: () => START_MS }, signer: null },
     reportBug: (error) => assert.fail(String(error)),
-    ...(rules === undefined ? {} : { rules }),
+    policy: { ...UNLIMITED, rules: rules ?? UNLIMITED.rules },
   });
   return {
     db,

@@ -25,7 +25,7 @@ it('only actions with new votes, and late ones, are looked at again', () => {
   };
   const governance = { mode: 'enforce', rules: [], failOpen: false, session: 's' } as const;
   const writer = new Writer({
-    ...{ db, crypto: systemCrypto, reportBug, signer: null, quota: UNLIMITED, governance },
+    ...{ db, crypto: systemCrypto, reportBug, signer: null, policy: { ...UNLIMITED, governance } },
   });
   const must = (command: Command) => {
     const [result] = writer.run([{ command, nowMs: NOW_MS }]);

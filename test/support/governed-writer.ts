@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { systemCrypto } from '../../node/seams.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
-import { DEFAULT_NODE_GOVERNANCE, type NodeGovernance } from '../../protocol/decide/permissions.js';
+import type { NodeGovernance } from '../../protocol/decide/permissions.js';
 import type { Command } from '../../protocol/release.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { Writer } from '../../storage/sqlite/writer.js';
@@ -28,8 +28,8 @@ export function governedWriter(
     ...{ freshEpoch: '0123456789abcdef', busyTimeoutMs: 100 },
   });
   const writer = new Writer({
-    ...{ db, crypto: systemCrypto, signer: null, quota: UNLIMITED },
-    governance: { ...DEFAULT_NODE_GOVERNANCE, ...governance },
+    ...{ db, crypto: systemCrypto, signer: null },
+    policy: { ...UNLIMITED, governance: { ...UNLIMITED.governance, ...governance } },
     reportBug: (error) => {
       throw error;
     },

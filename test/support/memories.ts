@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NodeQuotas } from '../../protocol/identity/quota.js';
+import { DEFAULT_NODE_POLICY, type NodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
 import type { MemoryFilter } from '../../protocol/memory/queries.js';
@@ -14,12 +14,10 @@ export const OPERATOR: Viewer = { all: true, agentId: null, asNamespace: null };
 /** A tenant of a shared node. */
 export const tenant = (agentId: string): Viewer => ({ all: false, agentId, asNamespace: null });
 
-/** Quotas that nothing reaches. */
-export const UNLIMITED: NodeQuotas = {
-  memoriesPerDay: 1e12,
-  storageBytes: 1e15,
-  linksPerDay: 1e12,
-  registrationsPerDay: 1e12,
+/** The policy of a node with quotas that nothing reaches. */
+export const UNLIMITED: NodePolicy = {
+  ...DEFAULT_NODE_POLICY,
+  quota: { memoriesPerDay: 1e12, storageBytes: 1e15, linksPerDay: 1e12, registrationsPerDay: 1e12 },
 };
 
 /** A plain memory with the given fields changed. */

@@ -74,7 +74,7 @@ export function replicaOver(
       throw error;
     },
     signer,
-    quota: UNLIMITED,
+    policy: UNLIMITED,
     shared: false,
   });
   const further = THROWAWAY_FACTS.filter(({ name }) => kinds.named(name) !== null);

@@ -3,7 +3,7 @@ import { instantFromMs } from '../../../protocol/base/time.js';
 import { CHAIN } from '../../../protocol/chain.js';
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
-import { DEFAULT_NODE_GOVERNANCE } from '../../../protocol/decide/permissions.js';
+import { DEFAULT_NODE_POLICY } from '../../../protocol/decide/node-policy.js';
 import type { Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS } from '../../../protocol/kinds/kinds.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
@@ -19,7 +19,7 @@ import { recordIndexes } from '../kinds/record-table.js';
 import { KindPages, SubjectTables } from '../kinds/tables.js';
 import { OperationLog } from '../log.js';
 import { Mutations } from '../mutations.js';
-import { DEFAULT_LIMITS, QuotaLedger } from '../quota-ledger.js';
+import { QuotaLedger } from '../quota-ledger.js';
 import { DecisionReads } from '../reads.js';
 import { runDecision } from '../run-decision.js';
 import {
@@ -283,9 +283,8 @@ export function engineOf(
   const context: DecisionContext = {
     nowMs,
     now: instantFromMs(nowMs),
-    quota: DEFAULT_LIMITS,
+    policy: DEFAULT_NODE_POLICY,
     kinds,
-    governance: DEFAULT_NODE_GOVERNANCE,
     ruleTrust: TRUST_ALL,
   };
   const log = new OperationLog(db, crypto, kinds);

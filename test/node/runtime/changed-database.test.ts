@@ -65,7 +65,7 @@ it('takes no write in a process that writes by itself, until the version is its 
   const reportBug = (error: unknown) => {
     throw error;
   };
-  const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: null, quota: UNLIMITED });
+  const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: null, policy: UNLIMITED });
   const store = () => {
     const id = systemRandom.uuid();
     const [result] = writer.run([{ command: storing({ title: id, id }), nowMs: Date.now() }]);

@@ -4,9 +4,9 @@ import type { VersionVector } from '../../../protocol/base/version-vector.js';
 import { allowAll, CHAIN, type Chain, decide } from '../../../protocol/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
-import { DEFAULT_NODE_GOVERNANCE } from '../../../protocol/decide/permissions.js';
 import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
+
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
@@ -82,9 +82,8 @@ export interface Held {
 const contextOf = ({ nowMs = NOW_MS, kinds = KINDS }: Held): DecisionContext => ({
   nowMs,
   now: new Date(nowMs).toISOString(),
-  quota: UNLIMITED,
+  policy: UNLIMITED,
   kinds,
-  governance: DEFAULT_NODE_GOVERNANCE,
   ruleTrust: TRUST_ALL,
 });
 

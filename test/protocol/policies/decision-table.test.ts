@@ -43,8 +43,7 @@ const writers = new Map(
         throw error;
       },
       signer: null,
-      quota: UNLIMITED,
-      governance: { mode, rules: [], failOpen: false, session: 's' },
+      policy: { ...UNLIMITED, governance: { mode, rules: [], failOpen: false, session: 's' } },
     }),
   ]),
 );

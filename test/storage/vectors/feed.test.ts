@@ -30,7 +30,7 @@ it('finds a memory that was embedded after the newest embedded one was deleted',
       throw error;
     },
     signer: null,
-    quota: UNLIMITED,
+    policy: UNLIMITED,
   });
   const run = (command: Command) => {
     const [result] = writer.run([{ command, nowMs: NOW_MS }]);

@@ -118,7 +118,7 @@ it('reads rows of an earlier release whose names are not composed', () => {
   const reportBug = (error: unknown) => {
     throw error;
   };
-  const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: null, quota: UNLIMITED });
+  const writer = new Writer({ db, crypto: systemCrypto, reportBug, signer: null, policy: UNLIMITED });
   const id = '11111111-1111-4111-8111-111111111111';
   const command = storing({ id, title: DECOMPOSED, namespace: DECOMPOSED, content: 'older' });
   assert.equal(writer.run([{ command, nowMs: Date.now() }])[0]!.ok, true);
