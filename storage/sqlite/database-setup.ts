@@ -7,6 +7,7 @@ import { instantFromMs } from '../../protocol/base/time.js';
 import { CHAIN_GENESIS } from '../../protocol/log/operation-log.js';
 import type { WriterIdentity } from '../port.js';
 import type { Connection, Synchronous } from './connection.js';
+import { FORMAT_MARK } from './schema.js';
 
 /** The parameters for opening a database for writing. */
 export interface OpenOptions {
@@ -30,7 +31,10 @@ export class DatabaseRefusedError extends StartRefusedError {
   }
 }
 
-/** The schema version of a database, 0 for an empty one. */
+/**
+ * The schema version of a database, 0 for an empty one. Throws for a database of another program, and for one in a
+ * format of this version that was never released.
+ */
 export function schemaVersion(db: Connection): number {
   const table = db
     .prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table' AND name = 'schema_version'")
@@ -43,7 +47,23 @@ export function schemaVersion(db: Connection): number {
   const row = db.prepare('SELECT max(version) AS version FROM schema_version').get() as {
     version: number | null;
   };
+  if (row.version === SCHEMA_VERSION) expectFormat(db);
   return row.version ?? 0;
+}
+
+/** The last member that came to the format before it was released. */
+const LAST_COLUMN = "SELECT 1 FROM pragma_table_xinfo('memory_links') WHERE name = 'earlier'";
+
+function expectFormat(db: Connection): void {
+  const mark = db.pragma('user_version', { simple: true }) as number;
+  if (mark > FORMAT_MARK) {
+    throw new DatabaseRefusedError('a newer release wrote this database: install a newer release');
+  }
+  if (mark === FORMAT_MARK && db.prepare(LAST_COLUMN).get() !== undefined) return;
+  throw new DatabaseRefusedError(
+    'an unreleased version wrote this database, in a format that no release reads: export it with that version, and ' +
+      'import it into a new database',
+  );
 }
 
 /** Throws when the database, which is open, has got another schema than that of this release. */
@@ -96,19 +116,14 @@ export function switchEpoch(db: Connection, fresh: FreshEpoch): void {
 
 /** The machine before may still send the same events. */
 function quarantineAll(db: Connection): void {
-  if (hasSubscriptions(db)) db.exec("UPDATE subscriptions SET status = 'quarantined'");
+  db.exec("UPDATE subscriptions SET status = 'quarantined'");
 }
 
 /** How many subscriptions get nothing. */
 export function quarantinedSubscriptions(db: Connection): number {
   const asked = "SELECT count(*) FROM subscriptions WHERE status = 'quarantined'";
-  return hasSubscriptions(db) ? (db.prepare(asked).pluck().get() as number) : 0;
+  return db.prepare(asked).pluck().get() as number;
 }
-
-/** False for a database of an earlier release, which has no such table, or one of another form. */
-const hasSubscriptions = (db: Connection): boolean =>
-  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'subscription_changes'").get() !==
-  undefined;
 
 function recordEpoch(db: Connection, fresh: FreshEpoch, commitSequence: number): void {
   db.prepare(

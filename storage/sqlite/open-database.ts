@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { instantFromMs } from '../../protocol/base/time.js';
+import { KINDS } from '../../protocol/kinds/kinds.js';
 import { diskFailure } from '../disk-failure.js';
 import { type Connection, lacksSharedFile, openWriter, type Sharing } from './connection.js';
 import {
@@ -11,9 +12,10 @@ import {
   startLog,
   switchEpoch,
 } from './database-setup.js';
-import { upgradeForm } from './migrations/form.js';
+import { recordIndexes } from './kinds/record-table.js';
 import { migrate } from './migrations/migrate.js';
 import { SCHEMA } from './schema.js';
+import { expectTextRules } from './text-index.js';
 
 const SETUP_BUSY_TIMEOUT_MS = 30_000;
 
@@ -39,7 +41,8 @@ function openAs(sharing: Sharing, options: OpenOptions): Connection {
   try {
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) prepare(db, options);
-    upgradeForm(db, options);
+    createRecordIndexes(db);
+    expectTextRules(db);
     continueEpoch(db, options);
     db.pragma(`busy_timeout = ${options.busyTimeoutMs}`);
     return db;
@@ -79,6 +82,16 @@ function prepare(db: Connection, options: OpenOptions): void {
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
+  }
+}
+
+/** Indexes of kinds that this release has and the one that made the database did not. */
+function createRecordIndexes(db: Connection): void {
+  const there = new Set(
+    db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'records'").pluck().all(),
+  );
+  for (const sql of recordIndexes(KINDS)) {
+    if (!there.has(/records_\w+/.exec(sql)![0])) db.exec(sql);
   }
 }
 

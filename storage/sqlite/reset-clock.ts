@@ -5,9 +5,8 @@ import type { Crypto } from '../../protocol/base/seams.js';
 import type { ResetClockOutcome } from '../../protocol/replication/reset-clock.js';
 import type { Connection } from './connection.js';
 import { schemaVersion } from './database-setup.js';
+import { engineOf } from './engine.js';
 import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
-import { engineOf } from './migrations/form.js';
-import { DATABASE_FORM } from './schema.js';
 
 export interface ResetClockOptions extends HoldOptions {
   readonly path: string;
@@ -28,9 +27,7 @@ export function resetClock(options: ResetClockOptions): Result<ResetClockOutcome
   const db = held.value;
   if (db === null) return fail('DATABASE_ERROR', `${path} cannot be read as a database: restore a backup`);
   try {
-    const isCurrent =
-      schemaVersion(db) === SCHEMA_VERSION && db.pragma('user_version', { simple: true }) === DATABASE_FORM;
-    if (!isCurrent) {
+    if (schemaVersion(db) !== SCHEMA_VERSION) {
       return fail(
         'MIGRATION_REFUSED',
         'the database is of another release: start the node once, then stop it',

@@ -28,7 +28,6 @@ import {
 import { holdExclusively, inUse } from './exclusive-hold.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import { resetWithin } from './reset-clock.js';
-import { DATABASE_FORM } from './schema.js';
 import {
   type CopyStep,
   checkedVersion,
@@ -174,8 +173,7 @@ function switchAndReset(db: Database.Database, options: RestoreOptions): void {
   // Another machine's operations keep their names: it may still run.
   const isMoved = db.prepare('SELECT peer_id FROM log_state').pluck().get() !== identity.peerId;
   if (isMoved) begin();
-  const isCurrent = db.pragma('user_version', { simple: true }) === DATABASE_FORM;
-  const restamped = isCurrent ? resetWithin(db, { ...options, dryRun: false, reason }).restamped : 0;
+  const { restamped } = resetWithin(db, { ...options, dryRun: false, reason });
   if (!isMoved && restamped === 0) begin();
 }
 

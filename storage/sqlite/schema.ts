@@ -55,8 +55,144 @@ export const MEMORY_COLUMNS = `
   origin_seq INTEGER NOT NULL DEFAULT 0,
   seen TEXT NOT NULL DEFAULT '{}'`;
 
-/** Tables for replication that all kinds share: records, tombstones, concurrent versions, losers, digests. */
-export const REPLICA_TABLES = `
+/**
+ * Members of links that came after the first format of the kind, by name. They lie in `rest`, where an earlier release
+ * keeps what it does not know; queries read them as columns.
+ */
+export const LINK_COLUMNS = {
+  retired_at: laterColumn('retired_at'),
+  believed_until: laterColumn('believed_until'),
+  believed_from: laterColumn('believed_from'),
+  earlier: laterColumn('earlier', 'array'),
+} as const;
+
+function laterColumn(name: string, type?: 'array'): string {
+  const value = `rest ->> '$.${name}'`;
+  const read = type === undefined ? value : `iif(json_type(rest, '$.${name}') = '${type}', ${value}, NULL)`;
+  return `${name} TEXT GENERATED ALWAYS AS (iif(json_valid(rest), ${read}, NULL)) VIRTUAL`;
+}
+
+/** SQLite's `user_version` in a database of this format. A change of the format raises the schema version instead. */
+export const FORMAT_MARK = 3;
+
+export const SCHEMA = `
+PRAGMA user_version = ${FORMAT_MARK};
+
+CREATE TABLE schema_version (version INTEGER NOT NULL, applied_at TEXT NOT NULL);
+
+CREATE TABLE namespaces (
+  ns_id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE memories (
+  rid INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,${MEMORY_COLUMNS},
+  ns_id INTEGER NOT NULL REFERENCES namespaces (ns_id),
+  conflict_of TEXT,
+  embed_state INTEGER NOT NULL DEFAULT 0,
+  life_at TEXT,
+  digest BLOB,
+  owner_id TEXT GENERATED ALWAYS AS (iif(json_type(metadata, '$.agent_id') = 'text', metadata ->> '$.agent_id', NULL)) STORED,
+  scope TEXT GENERATED ALWAYS AS (metadata ->> '$.scope') STORED,
+  addressee_id TEXT GENERATED ALWAYS AS (coalesce(
+    iif(json_type(metadata, '$.target_agent_id') = 'text', metadata ->> '$.target_agent_id', NULL),
+    iif(json_type(metadata, '$.recipient_agent_id') = 'text', metadata ->> '$.recipient_agent_id', NULL))) STORED
+);
+CREATE UNIQUE INDEX memories_title ON memories (title, namespace) WHERE conflict_of IS NULL;
+CREATE INDEX memories_title_conflicts ON memories (title, namespace) WHERE conflict_of IS NOT NULL;
+CREATE INDEX memories_namespace ON memories (ns_id);
+CREATE INDEX memories_listed ON memories (priority DESC, updated_at DESC);
+CREATE INDEX memories_listed_in_namespace ON memories (ns_id, priority DESC, updated_at DESC);
+CREATE INDEX memories_updated_at ON memories (updated_at);
+CREATE INDEX memories_created_at ON memories (created_at, id);
+CREATE INDEX memories_expires_at ON memories (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX memories_source_uri ON memories (source_uri) WHERE source_uri IS NOT NULL;
+CREATE INDEX memories_unembedded ON memories (rid) WHERE embed_state = 0;
+-- The messages to an agent, the newest first.
+CREATE INDEX memories_addressee ON memories
+  (addressee_id, created_at DESC, created_hlc DESC, id DESC) WHERE addressee_id IS NOT NULL;
+
+CREATE VIRTUAL TABLE memories_fts USING fts5 (
+  title, content, tags, nst,
+  content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
+  DELETE FROM memories_fts WHERE rowid = old.rid;
+END;
+${TEXT_INDEX_TABLE}
+${TEXT_INDEX_ROW}
+
+${EMBEDDINGS_TABLE}
+${ENCODER_TABLES}
+
+-- Rows that say nearly the same; local, found after their commit.
+CREATE TABLE near_duplicates (
+  rid INTEGER NOT NULL REFERENCES memories (rid) ON DELETE CASCADE,
+  other_rid INTEGER NOT NULL REFERENCES memories (rid) ON DELETE CASCADE,
+  similarity REAL NOT NULL,
+  PRIMARY KEY (rid, other_rid)
+) WITHOUT ROWID;
+CREATE INDEX near_duplicates_other ON near_duplicates (other_rid);
+
+-- The commit sequence up to which rows were compared.
+CREATE TABLE near_duplicates_through (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  commit_sequence INTEGER NOT NULL
+);
+
+${SUBSCRIPTION_TABLES}
+
+CREATE TABLE memory_links (
+  source_id TEXT NOT NULL,
+  target_id TEXT NOT NULL,
+  relation TEXT NOT NULL CHECK (relation IN ('related_to', 'supersedes', 'contradicts', 'derived_from', 'reflects_on',
+    'derives_from', 'decomposes_into', 'depends_on', 'advances')),
+  created_at TEXT NOT NULL,
+  valid_from TEXT,
+  valid_until TEXT,
+  observed_by TEXT,
+  signature BLOB,
+  attest_level TEXT NOT NULL DEFAULT 'unsigned',
+  signed_at TEXT,
+  namespace TEXT NOT NULL DEFAULT 'global',
+  hlc TEXT NOT NULL DEFAULT '',
+  origin TEXT NOT NULL DEFAULT '',
+  origin_seq INTEGER NOT NULL DEFAULT 0,
+  seen TEXT NOT NULL DEFAULT '{}',
+  digest BLOB,
+  rest TEXT NOT NULL DEFAULT '{}',
+  ${Object.values(LINK_COLUMNS).join(',\n  ')},
+  PRIMARY KEY (source_id, target_id, relation)
+) WITHOUT ROWID;
+CREATE INDEX memory_links_target ON memory_links (target_id);
+-- The links of a memory in the order in which a walk takes them.
+CREATE INDEX memory_links_walk ON memory_links
+  (source_id, coalesce(valid_from, created_at), created_at, target_id, relation);
+-- The links of a memory that were made again or corrected.
+CREATE INDEX memory_links_earlier ON memory_links (source_id, target_id)
+  WHERE earlier IS NOT NULL;
+CREATE INDEX memory_links_earlier_target ON memory_links (target_id)
+  WHERE earlier IS NOT NULL;
+
+CREATE TABLE archived_memories (
+  id TEXT PRIMARY KEY,${MEMORY_COLUMNS},
+  archived_at TEXT NOT NULL,
+  archive_reason TEXT NOT NULL,
+  embedding BLOB,
+  embedding_dim INTEGER,
+  original_tier TEXT,
+  original_expires_at TEXT,
+  embedding_model TEXT,
+  owner_id TEXT GENERATED ALWAYS AS (iif(json_type(metadata, '$.agent_id') = 'text', metadata ->> '$.agent_id', NULL)) VIRTUAL,
+  scope TEXT GENERATED ALWAYS AS (metadata ->> '$.scope') VIRTUAL,
+  addressee_id TEXT GENERATED ALWAYS AS (coalesce(
+    iif(json_type(metadata, '$.target_agent_id') = 'text', metadata ->> '$.target_agent_id', NULL),
+    iif(json_type(metadata, '$.recipient_agent_id') = 'text', metadata ->> '$.recipient_agent_id', NULL))) VIRTUAL
+);
+CREATE INDEX archived_memories_archived_at ON archived_memories (archived_at);
+CREATE INDEX archived_memories_owner ON archived_memories (owner_id, archived_at);
+
 CREATE TABLE records (
   rid INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,
@@ -121,175 +257,7 @@ CREATE TABLE suspects (
   id TEXT NOT NULL,
   noted_at TEXT NOT NULL,
   PRIMARY KEY (kind, id)
-) WITHOUT ROWID;`;
-
-/** Came within form 2: databases without them get them when they are opened for writing. */
-export const NEAR_DUPLICATE_TABLES = `
--- Rows that say nearly the same; local, found after their commit.
-CREATE TABLE near_duplicates (
-  rid INTEGER NOT NULL REFERENCES memories (rid) ON DELETE CASCADE,
-  other_rid INTEGER NOT NULL REFERENCES memories (rid) ON DELETE CASCADE,
-  similarity REAL NOT NULL,
-  PRIMARY KEY (rid, other_rid)
 ) WITHOUT ROWID;
-CREATE INDEX near_duplicates_other ON near_duplicates (other_rid);
-
--- The commit sequence up to which rows were compared.
-CREATE TABLE near_duplicates_through (
-  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
-  commit_sequence INTEGER NOT NULL
-);`;
-
-/** Came to `agent_quotas` within form 2: databases without it get it when they are opened for writing. */
-export const WRITTEN_COLUMN = 'current_written_bytes_today INTEGER NOT NULL DEFAULT 0';
-
-/**
- * The scope of the peer that an origin belongs to, as JSON, when its last operation came; NULL where that was not noted.
- * Came to `origins` within form 2: databases without it get it when they are opened for writing.
- */
-export const SCOPE_COLUMN = 'scope TEXT';
-
-/**
- * Members of links that came after the first format of the kind, by name. They lie in `rest`, where an earlier release
- * keeps what it does not know; queries read them as columns. Databases without the columns get them when they are
- * opened for writing.
- */
-export const LINK_COLUMNS = {
-  retired_at: laterColumn('retired_at'),
-  believed_until: laterColumn('believed_until'),
-  believed_from: laterColumn('believed_from'),
-  earlier: laterColumn('earlier', 'array'),
-} as const;
-
-function laterColumn(name: string, type?: 'array'): string {
-  const value = `rest ->> '$.${name}'`;
-  const read = type === undefined ? value : `iif(json_type(rest, '$.${name}') = '${type}', ${value}, NULL)`;
-  return `${name} TEXT GENERATED ALWAYS AS (iif(json_valid(rest), ${read}, NULL)) VIRTUAL`;
-}
-
-/** The messages to an agent, the newest first. Databases without it get it when they are opened for writing. */
-export const ADDRESSEE_INDEX = `CREATE INDEX memories_addressee ON memories
-  (addressee_id, created_at DESC, created_hlc DESC, id DESC) WHERE addressee_id IS NOT NULL`;
-
-/** The links of a memory in the order in which a walk takes them. Databases without it get it likewise. */
-export const WALK_INDEX = `CREATE INDEX memory_links_walk ON memory_links
-  (source_id, coalesce(valid_from, created_at), created_at, target_id, relation)`;
-
-/** The links of a memory that were made again or corrected. Databases without it get it likewise. */
-export const EARLIER_INDEX = `CREATE INDEX memory_links_earlier ON memory_links (source_id, target_id)
-  WHERE earlier IS NOT NULL`;
-export const EARLIER_TARGET_INDEX = `CREATE INDEX memory_links_earlier_target ON memory_links (target_id)
-  WHERE earlier IS NOT NULL`;
-
-/** Refusals by policies, which are counted before one more is recorded. Databases without it get it likewise. */
-export const REFUSAL_INDEX = `CREATE INDEX signed_events_refusals ON signed_events (timestamp, agent_id)
-  WHERE event_type = '${POLICY_REFUSAL}'`;
-
-/**
- * The form of the database within its schema version, in SQLite's `user_version`. Opening an earlier form for writing
- * upgrades it (migrations/form.ts). Schema 55 is unreleased, so its number stays.
- */
-export const DATABASE_FORM = 3;
-
-export const SCHEMA = `
-PRAGMA user_version = ${DATABASE_FORM};
-
-CREATE TABLE schema_version (version INTEGER NOT NULL, applied_at TEXT NOT NULL);
-
-CREATE TABLE namespaces (
-  ns_id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE
-);
-
-CREATE TABLE memories (
-  rid INTEGER PRIMARY KEY AUTOINCREMENT,
-  id TEXT NOT NULL UNIQUE,${MEMORY_COLUMNS},
-  ns_id INTEGER NOT NULL REFERENCES namespaces (ns_id),
-  conflict_of TEXT,
-  embed_state INTEGER NOT NULL DEFAULT 0,
-  life_at TEXT,
-  digest BLOB,
-  owner_id TEXT GENERATED ALWAYS AS (iif(json_type(metadata, '$.agent_id') = 'text', metadata ->> '$.agent_id', NULL)) STORED,
-  scope TEXT GENERATED ALWAYS AS (metadata ->> '$.scope') STORED,
-  addressee_id TEXT GENERATED ALWAYS AS (coalesce(
-    iif(json_type(metadata, '$.target_agent_id') = 'text', metadata ->> '$.target_agent_id', NULL),
-    iif(json_type(metadata, '$.recipient_agent_id') = 'text', metadata ->> '$.recipient_agent_id', NULL))) STORED
-);
-CREATE UNIQUE INDEX memories_title ON memories (title, namespace) WHERE conflict_of IS NULL;
-CREATE INDEX memories_title_conflicts ON memories (title, namespace) WHERE conflict_of IS NOT NULL;
-CREATE INDEX memories_namespace ON memories (ns_id);
-CREATE INDEX memories_listed ON memories (priority DESC, updated_at DESC);
-CREATE INDEX memories_listed_in_namespace ON memories (ns_id, priority DESC, updated_at DESC);
-CREATE INDEX memories_updated_at ON memories (updated_at);
-CREATE INDEX memories_created_at ON memories (created_at, id);
-CREATE INDEX memories_expires_at ON memories (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX memories_source_uri ON memories (source_uri) WHERE source_uri IS NOT NULL;
-CREATE INDEX memories_unembedded ON memories (rid) WHERE embed_state = 0;
-${ADDRESSEE_INDEX};
-
-CREATE VIRTUAL TABLE memories_fts USING fts5 (
-  title, content, tags, nst,
-  content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
-);
-CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
-  DELETE FROM memories_fts WHERE rowid = old.rid;
-END;
-${TEXT_INDEX_TABLE}
-${TEXT_INDEX_ROW}
-
-${EMBEDDINGS_TABLE}
-${ENCODER_TABLES}
-
-${NEAR_DUPLICATE_TABLES.trim()}
-
-${SUBSCRIPTION_TABLES}
-
-CREATE TABLE memory_links (
-  source_id TEXT NOT NULL,
-  target_id TEXT NOT NULL,
-  relation TEXT NOT NULL CHECK (relation IN ('related_to', 'supersedes', 'contradicts', 'derived_from', 'reflects_on',
-    'derives_from', 'decomposes_into', 'depends_on', 'advances')),
-  created_at TEXT NOT NULL,
-  valid_from TEXT,
-  valid_until TEXT,
-  observed_by TEXT,
-  signature BLOB,
-  attest_level TEXT NOT NULL DEFAULT 'unsigned',
-  signed_at TEXT,
-  namespace TEXT NOT NULL DEFAULT 'global',
-  hlc TEXT NOT NULL DEFAULT '',
-  origin TEXT NOT NULL DEFAULT '',
-  origin_seq INTEGER NOT NULL DEFAULT 0,
-  seen TEXT NOT NULL DEFAULT '{}',
-  digest BLOB,
-  rest TEXT NOT NULL DEFAULT '{}',
-  ${Object.values(LINK_COLUMNS).join(',\n  ')},
-  PRIMARY KEY (source_id, target_id, relation)
-) WITHOUT ROWID;
-CREATE INDEX memory_links_target ON memory_links (target_id);
-${WALK_INDEX};
-${EARLIER_INDEX};
-${EARLIER_TARGET_INDEX};
-
-CREATE TABLE archived_memories (
-  id TEXT PRIMARY KEY,${MEMORY_COLUMNS},
-  archived_at TEXT NOT NULL,
-  archive_reason TEXT NOT NULL,
-  embedding BLOB,
-  embedding_dim INTEGER,
-  original_tier TEXT,
-  original_expires_at TEXT,
-  embedding_model TEXT,
-  owner_id TEXT GENERATED ALWAYS AS (iif(json_type(metadata, '$.agent_id') = 'text', metadata ->> '$.agent_id', NULL)) VIRTUAL,
-  scope TEXT GENERATED ALWAYS AS (metadata ->> '$.scope') VIRTUAL,
-  addressee_id TEXT GENERATED ALWAYS AS (coalesce(
-    iif(json_type(metadata, '$.target_agent_id') = 'text', metadata ->> '$.target_agent_id', NULL),
-    iif(json_type(metadata, '$.recipient_agent_id') = 'text', metadata ->> '$.recipient_agent_id', NULL))) VIRTUAL
-);
-CREATE INDEX archived_memories_archived_at ON archived_memories (archived_at);
-CREATE INDEX archived_memories_owner ON archived_memories (owner_id, archived_at);
-
-${REPLICA_TABLES}
 
 CREATE TABLE agent_quotas (
   agent_id TEXT NOT NULL,
@@ -303,7 +271,7 @@ CREATE TABLE agent_quotas (
   day_started_at TEXT NOT NULL,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
-  ${WRITTEN_COLUMN},
+  current_written_bytes_today INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (agent_id, namespace)
 ) WITHOUT ROWID;
 
@@ -328,7 +296,9 @@ CREATE TABLE signed_events (
   prev_hash BLOB NOT NULL,
   form INTEGER NOT NULL DEFAULT 1
 );
-${REFUSAL_INDEX};
+-- Refusals by policies, which are counted before one more is recorded.
+CREATE INDEX signed_events_refusals ON signed_events (timestamp, agent_id)
+  WHERE event_type = '${POLICY_REFUSAL}';
 CREATE TRIGGER signed_events_no_update BEFORE UPDATE ON signed_events BEGIN
   SELECT raise(ABORT, 'the audit chain is append-only');
 END;
@@ -391,12 +361,13 @@ CREATE INDEX operations_subject ON operations (subject);
 CREATE INDEX operations_parked ON operations (commit_sequence) WHERE parked IS NOT NULL;
 CREATE INDEX operations_signed ON operations (origin, origin_seq) WHERE head_signature IS NOT NULL;
 
+-- scope: of the peer that the origin belongs to, as JSON, when its last operation came; NULL where that was not noted.
 CREATE TABLE origins (
   origin TEXT PRIMARY KEY,
   seq INTEGER NOT NULL,
   head TEXT NOT NULL,
   hlc TEXT NOT NULL,
-  ${SCOPE_COLUMN}
+  scope TEXT
 ) WITHOUT ROWID;
 
 CREATE TABLE log_state (

@@ -2,9 +2,6 @@ import { indexedText, TEXT_RULES } from '../../protocol/ranking/index-text.js';
 import type { Connection } from './connection.js';
 import { Statements } from './statements.js';
 
-/** The rules of texts that were indexed before there were rules: as they stand, without further terms. */
-const NO_RULES = 0;
-
 /** Which rows wait to be indexed again, by present rules. */
 export const TEXT_INDEX_TABLE = `
 -- Rows up to the number in waiting are indexed by other rules (before) than the present ones, and wait for their turn.
@@ -25,12 +22,6 @@ interface IndexedColumns {
   /** JSON text. */
   readonly tags: string;
   readonly ns_id: number;
-}
-
-interface IndexState {
-  readonly rules: number;
-  readonly before: number;
-  readonly waiting: number;
 }
 
 const INSERT = 'INSERT INTO memories_fts (rowid, title, content, tags, nst) VALUES (?, ?, ?, ?, ?)';
@@ -80,7 +71,7 @@ export class TextIndex {
    * `characters`. Null when none waits.
    */
   page(rows: number, characters: number): { readonly from: number; readonly to: number } | null {
-    const { waiting } = this.state();
+    const waiting = this.statements.get('SELECT waiting FROM text_index').pluck().get() as number;
     if (waiting === 0) return null;
     const sizes = this.statements
       .get(
@@ -98,35 +89,16 @@ export class TextIndex {
 
   /** Indexes rows of a page again, and notes that they are done. */
   reindex(from: number, to: number): void {
-    const { before } = this.state();
     const rows = this.statements
       .get(
         'SELECT rid, title, content, tags, ns_id FROM memories WHERE rid BETWEEN ? AND ? ORDER BY rid DESC',
       )
       .all(to, from) as (IndexedColumns & { rid: number })[];
     for (const { rid, ...columns } of rows) {
-      const values = valuesOf(rid, columns);
-      const [, title, content, tags] = values;
-      // Most rows of plain English are already indexed as the rules say.
-      const same = title === columns.title && content === columns.content && tags === columns.tags;
-      if (before !== NO_RULES || !same) this.replacement.run(...values);
+      this.replacement.run(...valuesOf(rid, columns));
     }
     this.statements.get('UPDATE text_index SET waiting = ?').run(to - 1);
   }
-
-  private state(): IndexState {
-    return this.statements.get('SELECT rules, before, waiting FROM text_index').get() as IndexState;
-  }
-}
-
-/** Brings a database without rules to today's form; inside the caller's transaction. All its rows wait. */
-export function addTextIndex(db: Connection): void {
-  db.exec(`DROP TRIGGER IF EXISTS memories_fts_update; ${TEXT_INDEX_TABLE}`);
-  // A repair may have made it before.
-  db.prepare(
-    `INSERT OR IGNORE INTO text_index (singleton, rules, before, waiting)
-     VALUES (1, ?, ?, coalesce((SELECT max(rid) FROM memories), 0))`,
-  ).run(TEXT_RULES, NO_RULES);
 }
 
 /** Lets all rows wait when they were indexed by the rules of another release. */

@@ -1,5 +1,29 @@
-/** The events, and how far each subscription has come: databases with an outbox for each subscription get them later. */
-export const OUTBOX_TABLES = `-- Each event once, for all subscriptions, in the transaction of the change that it tells of. No place comes twice.
+/** Subscriptions, the events, how far each subscription has come, and the dead letters. */
+export const SUBSCRIPTION_TABLES = `-- Webhooks; local.
+CREATE TABLE subscriptions (
+  id TEXT PRIMARY KEY,
+  url TEXT NOT NULL,
+  events TEXT NOT NULL,
+  secret_hash TEXT,
+  namespace_filter TEXT,
+  agent_filter TEXT,
+  created_by TEXT NOT NULL,
+  sees_all INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  last_dispatched_at TEXT,
+  dispatch_count INTEGER NOT NULL,
+  failure_count INTEGER NOT NULL,
+  failures_in_row INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  pending_count INTEGER NOT NULL,
+  dlq_count INTEGER NOT NULL,
+  dropped_count INTEGER NOT NULL,
+  ended_count INTEGER NOT NULL,
+  passed_seq INTEGER NOT NULL DEFAULT 0,
+  since_seq INTEGER NOT NULL DEFAULT 0
+);
+
+-- Each event once, for all subscriptions, in the transaction of the change that it tells of. No place comes twice.
 CREATE TABLE announced_events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   event TEXT NOT NULL,
@@ -27,34 +51,7 @@ CREATE UNIQUE INDEX subscription_events_history ON subscription_events (subscrip
 CREATE INDEX subscription_events_pending ON subscription_events (subscription_id, seq)
   WHERE delivery_status = 'pending';
 CREATE INDEX subscription_events_ended ON subscription_events (subscription_id, delivered_at)
-  WHERE delivery_status <> 'pending';`;
-
-/** Came within form 2: databases without them get them when they are opened for writing. */
-export const SUBSCRIPTION_TABLES = `-- Webhooks; local.
-CREATE TABLE subscriptions (
-  id TEXT PRIMARY KEY,
-  url TEXT NOT NULL,
-  events TEXT NOT NULL,
-  secret_hash TEXT,
-  namespace_filter TEXT,
-  agent_filter TEXT,
-  created_by TEXT NOT NULL,
-  sees_all INTEGER NOT NULL,
-  created_at TEXT NOT NULL,
-  last_dispatched_at TEXT,
-  dispatch_count INTEGER NOT NULL,
-  failure_count INTEGER NOT NULL,
-  failures_in_row INTEGER NOT NULL,
-  status TEXT NOT NULL,
-  pending_count INTEGER NOT NULL,
-  dlq_count INTEGER NOT NULL,
-  dropped_count INTEGER NOT NULL,
-  ended_count INTEGER NOT NULL,
-  passed_seq INTEGER NOT NULL DEFAULT 0,
-  since_seq INTEGER NOT NULL DEFAULT 0
-);
-
-${OUTBOX_TABLES}
+  WHERE delivery_status <> 'pending';
 
 CREATE TABLE subscription_dlq (
   id INTEGER PRIMARY KEY,

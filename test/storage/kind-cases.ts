@@ -16,9 +16,9 @@ import { voteKind } from '../../protocol/policies/vote-kind.js';
 import type { Query } from '../../protocol/queries.js';
 import { type RepairOutcome, repairOf } from '../../protocol/replication/repair-subjects.js';
 import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
+import { engineOf } from '../../storage/sqlite/engine.js';
 import { rowFromSql } from '../../storage/sqlite/kinds/plain-table.js';
 import { type RecordSqlRow, recordImageOf } from '../../storage/sqlite/kinds/record-table.js';
-import { engineOf } from '../../storage/sqlite/migrations/form.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../support/memories.js';
 import type { Replica } from '../support/replicas.js';
 import { aRule } from '../support/rules.js';
@@ -113,7 +113,8 @@ const INSTANT = '2026-01-01T00:00:00.000Z';
 const MEMORY = aMemory({ id: 'm1', title: 'one', namespace: 'team' });
 const ENDS = ['left', 'right'].map((id) => aMemory({ id, title: id, namespace: 'team' }));
 
-export const CASES: readonly Case[] = [
+/** A case of each kind; those whose home decides have this one. */
+export const casesAt = (home: string): readonly Case[] => [
   {
     ...{ kind: memoryKind as never, id: MEMORY.id, namespace: 'team', table: 'memories', prepare: nothing },
     async put(one, version) {
@@ -149,15 +150,15 @@ export const CASES: readonly Case[] = [
     },
     drop: async (one) => void (await one.run({ kind: 'clear-standard', namespace: 'team' })),
   },
-  recordCase(adoptionKind, { id: `peer-a/${LOST}/1`, namespace: '_mesh' }, (version) => ({
-    ...{ peer_id: LOST, home: 'peer-a', number: 1, adopted_by: `by ${version}` },
+  recordCase(adoptionKind, { id: `${home}/${LOST}/1`, namespace: '_mesh' }, (version) => ({
+    ...{ peer_id: LOST, home, number: 1, adopted_by: `by ${version}` },
     ...{ adopted_at: '2026-01-01T00:00:00.000Z', rest: {} },
   })),
   recordCase(aliasKind, { id: 'm1|a name', namespace: 'team' }, (version) => ({
     ...{ memory_id: 'm1', namespace: 'team', alias: 'A Name', folded: 'a name', added_by: `by ${version}` },
     ...{ added_at: '2026-01-01T00:00:00.000Z', rest: {} },
   })),
-  recordCase(pendingKind, { id: 'peer-a/p1', namespace: 'team' }, (version) => ({
+  recordCase(pendingKind, { id: `${home}/p1`, namespace: 'team' }, (version) => ({
     ...{
       pending_id: 'p1',
       action_type: 'store',
@@ -202,10 +203,12 @@ export const CASES: readonly Case[] = [
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),
   ),
-  recordCase(lampKind, { id: 'peer-a/lamp', namespace: 'team' }, (version) => ({
+  recordCase(lampKind, { id: `${home}/lamp`, namespace: 'team' }, (version) => ({
     ...{ lit: version % 2 === 0 ? 'on' : 'off', rest: { zeta: version } },
   })),
 ];
+
+export const CASES = casesAt('peer-a');
 
 const GONE = ['word', 'reason', 'namespace', 'facts', 'hlc', 'origin', 'origin_seq', 'seen'].join(', ');
 export const HAVE = (one: Replica) =>

@@ -7,6 +7,7 @@ import { openWriter } from '../../storage/sqlite/connection.js';
 import { DatabaseRefusedError, schemaVersion } from '../../storage/sqlite/database-setup.js';
 import { MIGRATION_STEPS, migrate, upgrade } from '../../storage/sqlite/migrations/migrate.js';
 import { dropAside, moveRows, setAside } from '../../storage/sqlite/migrations/tables.js';
+import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { makeOlderDatabase, OLDER_LINKS, OLDER_STANDARDS, openOptions } from './older-databases.js';
 import { OLDER_MEMORIES, uuid } from './older-memories.js';
 import {
@@ -31,6 +32,24 @@ describe('an upgrade that cannot be done', () => {
       (error: unknown) => error instanceof DatabaseRefusedError && message.test(error.message),
     );
     assert.deepEqual(dump(path), before);
+  }
+
+  for (const [format, change, message] of [
+    ['an earlier format', 'PRAGMA user_version = 2', /unreleased version/],
+    [
+      'a format that lacks what came last',
+      'DROP INDEX memory_links_earlier; DROP INDEX memory_links_earlier_target; ALTER TABLE memory_links DROP COLUMN earlier',
+      /unreleased version/,
+    ],
+    ['a later format', 'PRAGMA user_version = 4', /newer release/],
+  ] as const) {
+    it(`refuses ${format} of today's schema`, () => {
+      const path = file('format.db');
+      const db = openDatabase(openOptions(path, NOW_MS));
+      db.exec(change);
+      db.close();
+      assertRefused(path, message);
+    });
   }
 
   it('refuses when the snapshot exists, changes nothing and keeps that file', () => {

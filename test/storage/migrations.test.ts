@@ -11,7 +11,7 @@ import { type Standard, standardKind } from '../../protocol/memory/standard-kind
 import { repairOf } from '../../protocol/replication/repair-subjects.js';
 import type { Connection } from '../../storage/sqlite/connection.js';
 import { schemaVersion } from '../../storage/sqlite/database-setup.js';
-import { engineOf } from '../../storage/sqlite/migrations/form.js';
+import { engineOf } from '../../storage/sqlite/engine.js';
 import { MIGRATION_STEPS, migrate } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';

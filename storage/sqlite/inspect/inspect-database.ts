@@ -16,7 +16,7 @@ import { tailsAhead } from '../log-ahead.js';
 import { embeddingProgress } from '../queries/embeddings.js';
 import { listRules } from '../queries/rules.js';
 import { integrityNotes } from '../queries/scrub.js';
-import { outboxTotals, webhookTotals } from '../queries/webhooks.js';
+import { webhookTotals } from '../queries/webhooks.js';
 import { Statements } from '../statements.js';
 import { WAITING_TEXTS } from '../text-index.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
@@ -70,8 +70,7 @@ export interface ContentFacts {
   readonly log: LogFacts;
   /** Memories that are flagged as nearly the same as another one. */
   readonly nearDuplicates: number;
-  /** Null in a database that no release with webhooks has opened. */
-  readonly webhooks: WebhookFacts | null;
+  readonly webhooks: WebhookFacts;
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
   /** The rules about actions; null when one cannot be read. */
@@ -165,7 +164,7 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
       surplus: count(
         'SELECT count(*) AS n FROM memories_fts_docsize WHERE id NOT IN (SELECT rid FROM memories)',
       ),
-      waiting: hasTable(db, 'text_index') ? count(WAITING_TEXTS) : 0,
+      waiting: count(WAITING_TEXTS),
     },
     embeddings: {
       pending: states.get(0) ?? 0,
@@ -186,12 +185,9 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     log: inspectLog(db, crypto),
     rules: rulesOf(db),
     integrity: integrityNotes(new Statements(db)),
-    nearDuplicates: hasTable(db, 'near_duplicates')
-      ? count('SELECT count(DISTINCT rid) AS n FROM near_duplicates')
-      : 0,
-    // An older schema has a table `subscriptions` too.
-    webhooks: hasTable(db, 'subscription_changes') ? webhooksOf(db) : null,
-    suspects: hasTable(db, 'suspects') ? count('SELECT count(*) AS n FROM suspects') : 0,
+    nearDuplicates: count('SELECT count(DISTINCT rid) AS n FROM near_duplicates'),
+    webhooks: webhooksOf(db),
+    suspects: count('SELECT count(*) AS n FROM suspects'),
   };
 }
 
@@ -200,7 +196,6 @@ function webhooksOf(db: Connection): WebhookFacts {
     .prepare("SELECT min(delivered_at) AS at FROM subscription_events WHERE delivery_status = 'pending'")
     .get() as { at: string | null };
   const statements = new Statements(db);
-  if (!hasTable(db, 'announced_events')) return { ...outboxTotals(statements), oldestPendingAt: oldest.at };
   const { oldestAt, ...totals } = webhookTotals({ statements });
   const waiting = [oldest.at, oldestAt].filter((at) => at !== null).sort();
   return { ...totals, oldestPendingAt: waiting[0] ?? null };
@@ -216,14 +211,9 @@ function rulesOf(db: Connection): readonly Rule[] | null {
 }
 
 function encodersOf(db: Connection) {
-  if (!hasTable(db, 'encoders')) return { searched: null, coming: null };
   const { searched, coming } = embeddingProgress({ statements: new Statements(db) });
   return { searched, coming };
 }
-
-/** A database of the current version that this release never opened may lack one of the node's local tables. */
-const hasTable = (db: Connection, name: string): boolean =>
-  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
 
 function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
   // Read the heads first, because rows may be added meanwhile.

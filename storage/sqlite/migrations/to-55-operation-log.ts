@@ -1,13 +1,16 @@
+import type { Instant } from '../../../protocol/base/meanings.js';
+import { NO_REST } from '../../../protocol/kinds/payload.js';
 import { linkId } from '../../../protocol/links/link.js';
 import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
 import { insertMemory } from '../../../protocol/memory/memory-writes.js';
+import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
 import { type Connection, openWriter } from '../connection.js';
 import { DatabaseRefusedError, startLog } from '../database-setup.js';
+import { type Engine, engineOf } from '../engine.js';
 import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';
 import { memoryToSql, ROW_COLUMNS } from '../rows.js';
 import { SCHEMA } from '../schema.js';
-import { type Engine, engineOf, standardsOf } from './form.js';
 import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
 import { dropOlderEvents, moveSubscriptions } from './older-subscriptions.js';
 import { olderInstant, olderTextOrNull } from './older-values.js';
@@ -128,11 +131,32 @@ function moveLinks(db: Connection, { mutations, context }: Engine): void {
   }
 }
 
-function moveStandards(db: Connection, engine: Engine, now: string): void {
+interface OlderStandard {
+  readonly namespace: string;
+  readonly standard_id: string | null;
+  readonly parent_namespace: string | null;
+  readonly updated_at: Instant;
+}
+
+/** Older standards were in no log; now they are, so they replicate. */
+function moveStandards(db: Connection, { mutations, context }: Engine, now: string): void {
   const older = asideName('namespace_meta');
   if (!tableNames(db, 'table').includes(older)) return;
-  db.prepare(`UPDATE "${older}" SET updated_at = coalesce(older_instant(updated_at), @now)`).run({ now });
-  standardsOf(db, older, engine);
+  const rows = db
+    .prepare(
+      `SELECT namespace, standard_id, parent_namespace, coalesce(older_instant(updated_at), @now) AS updated_at
+       FROM "${older}" WHERE standard_id IS NOT NULL OR parent_namespace IS NOT NULL ORDER BY namespace`,
+    )
+    .all({ now }) as OlderStandard[];
+  for (const row of rows) {
+    const { namespace } = row;
+    const image: Standard = { ...row, set_by: null, operator_set: null, governance: null, rest: NO_REST };
+    const subject = { kind: standardKind.name, id: namespace, namespace };
+    mutations.apply(
+      { mutation: 'write', ...subject, word: 'standard.put', seen: {}, before: null, image },
+      context,
+    );
+  }
   db.exec(`DROP TABLE "${older}"`);
 }
 

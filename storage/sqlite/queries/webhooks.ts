@@ -268,19 +268,14 @@ export function nextDeliveries(
   return { deliveries, through, isEnd: looked < ANNOUNCED_EVENTS_STEP };
 }
 
-/** The totals without the recorded events that wait, which an earlier release does not have. */
-export function outboxTotals(statements: Statements): WebhookTotals {
-  return statements
+export function webhookTotals({ statements }: Pick<QueryParts, 'statements'>) {
+  const totals = statements
     .get(
       `SELECT count(*) AS subscriptions, coalesce(sum(status = 'quarantined'), 0) AS quarantined,
          coalesce(sum(pending_count), 0) AS pending, coalesce(sum(dlq_count), 0) AS dead,
          coalesce(sum(dropped_count), 0) AS dropped FROM subscriptions`,
     )
     .get() as WebhookTotals;
-}
-
-export function webhookTotals({ statements }: Pick<QueryParts, 'statements'>) {
-  const totals = outboxTotals(statements);
   const rows = statements.get('SELECT * FROM subscriptions').all() as SubscriptionSqlRow[];
   const { counts, oldestAt } = recordedWaiting(statements, rows.map(subscriptionFromSql));
   let { pending } = totals;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { startDaemon } from '../../../node/runtime/daemon.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
@@ -10,14 +9,26 @@ import { auditLog } from '../../support/log-audit.js';
 import { until } from '../../support/wait.js';
 import { ask, settingsFor } from './support.js';
 
-/** The notes of `fixtures/notes.json` as the release before there were rules stored and indexed them. */
-const OLDER = 'fixtures/full-text/form-2.db.gz';
-const NOTES = 152;
+const { notes } = JSON.parse(readFileSync('fixtures/notes.json', 'utf8')) as {
+  readonly notes: readonly { readonly title: string; readonly content: string }[];
+};
 
-function olderHome(): { home: string; path: string } {
+/** A home whose notes another release indexed as they stand, without further terms. */
+async function olderHome(): Promise<{ home: string; path: string }> {
   const home = temporaryFolder('reindex');
   const path = join(home, 'mnemesh.db');
-  writeFileSync(path, gunzipSync(readFileSync(OLDER)), { mode: 0o600 });
+  const daemon = await startDaemon(settingsFor(home));
+  for (const { title, content } of notes) {
+    const note = { namespace: 'notes', title, content };
+    assert.equal((await ask(daemon.address.port, 'POST', '/memories', note)).status, 201);
+  }
+  await daemon.stop();
+  const db = new Database(path);
+  db.exec(`DELETE FROM memories_fts;
+    INSERT INTO memories_fts (rowid, title, content, tags, nst)
+      SELECT rid, title, content, tags, 'n' || ns_id FROM memories;
+    UPDATE text_index SET rules = 0`);
+  db.close();
   return { home, path };
 }
 
@@ -49,7 +60,7 @@ const complete = (path: string) =>
 
 describe('a database of the release before', () => {
   it('serves reads and writes at once, and then finds what its index could not find', async () => {
-    const { home, path } = olderHome();
+    const { home, path } = await olderHome();
     const daemon = await startDaemon(settingsFor(home));
     try {
       const { port } = daemon.address;
@@ -79,14 +90,14 @@ describe('a database of the release before', () => {
   });
 
   it('goes on after a restart in the middle, and two nodes on one file do not fight', async () => {
-    const { home, path } = olderHome();
+    const { home, path } = await olderHome();
     const first = await startDaemon(settingsFor(home));
     await first.stop();
     const db = new Database(path);
     // As after a crash in the middle: the newest half is done.
-    db.exec(`UPDATE text_index SET before = 0, waiting = ${NOTES / 2}`);
+    db.exec(`UPDATE text_index SET before = 0, waiting = ${notes.length / 2}`);
     db.close();
-    assert.equal(waiting(path), NOTES / 2);
+    assert.equal(waiting(path), notes.length / 2);
     const nodes = [await startDaemon(settingsFor(home)), await startDaemon(settingsFor(home))];
     try {
       await complete(path);
@@ -105,7 +116,7 @@ describe('a database of the release before', () => {
   });
 
   it('is indexed again when its rules are of another release', async () => {
-    const { home, path } = olderHome();
+    const { home, path } = await olderHome();
     const first = await startDaemon(settingsFor(home));
     await complete(path);
     await first.stop();

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../../node/seams.js';
 import type { AgentRecord } from '../../../protocol/identity/agent.js';
 import type { QuotaUse } from '../../../protocol/identity/quota.js';
-import { type Link, linkId } from '../../../protocol/links/link.js';
+import { linkId } from '../../../protocol/links/link.js';
 import { headerHash, operationId } from '../../../protocol/log/operation-log.js';
 import type { ArchivedMemory } from '../../../protocol/memory/archived-memory.js';
 import { memoryJson } from '../../../protocol/memory/memory.js';
@@ -36,8 +36,7 @@ export interface DatabaseFacts extends TableFacts {
   readonly links: Readonly<Record<string, object>>;
   readonly archived: Readonly<Record<string, object>>;
   readonly agents: readonly AgentRecord[];
-  /** The first format does not count written bytes. */
-  readonly quotas: readonly Omit<QuotaUse, 'writtenBytesToday'>[];
+  readonly quotas: readonly QuotaUse[];
   readonly conflicts: readonly Pick<Conflict, 'kind' | 'subject' | 'op_id' | 'winner'>[];
   /** By operation id. */
   readonly log: Readonly<Record<string, LoggedFacts>>;
@@ -45,15 +44,6 @@ export interface DatabaseFacts extends TableFacts {
   readonly recalls: readonly object[];
   readonly owed: AnswerOf<{ readonly kind: 'list-peer-progress' }>;
   readonly counts: { readonly memories: number; readonly commits: number };
-}
-
-/** Digests by kind and namespace; their bytes are the format's own. */
-export async function digestsOf(store: Store): Promise<Readonly<Record<string, string>>> {
-  const { digests } = await ask(store, { kind: 'read-digests' });
-  const named = Object.entries(digests).flatMap(([kind, namespaces]) =>
-    Object.entries(namespaces).map(([namespace, digest]) => [`${kind} ${namespace}`, digest] as const),
-  );
-  return Object.fromEntries(named);
 }
 
 /** Reads all of it through the store, and the rest from the tables. */
@@ -73,12 +63,10 @@ export async function databaseFacts(store: Store, db: Database.Database): Promis
   const archive = await ask(store, { kind: 'list-archive', namespace: null, viewer, limit: ALL, offset: 0 });
   return {
     memories: await memoriesOf(store, log),
-    links: Object.fromEntries(links.links.map((link) => [linkId(link), exportedLink(link)])),
+    links: Object.fromEntries(links.links.map((link) => [linkId(link), link])),
     archived: Object.fromEntries(archive.archived.map((each) => [each.memory.id, archivedFacts(each)])),
     agents: (await ask(store, { kind: 'list-agents', after: null, limit: ALL })).agents,
-    quotas: (await ask(store, { kind: 'list-quotas', holder: null, namespace: null })).uses.map(
-      ({ writtenBytesToday: _, ...use }) => use,
-    ),
+    quotas: (await ask(store, { kind: 'list-quotas', holder: null, namespace: null })).uses,
     conflicts: conflicts
       .map(({ kind, subject, op_id, winner }) => ({ kind, subject, op_id, winner }))
       .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
@@ -95,15 +83,6 @@ async function ask<Q extends Query>(store: Store, query: Q): Promise<AnswerOf<Q>
   const answer = await store.query(query);
   if (!answer.ok) throw new Error(`${query.kind}: ${answer.error.message}`);
   return answer.value;
-}
-
-/** A link of the first format has neither members that came later nor unknown ones. */
-function exportedLink({ rest, earlier, believed_from, ...others }: Link): object {
-  const { public_key, retired_at, believed_until, ...first } = others;
-  const later = { public_key, retired_at, believed_until };
-  const link = Object.values(later).every((value) => value === null) ? first : { ...first, ...later };
-  const past = earlier.length === 0 ? {} : { earlier, believed_from };
-  return { ...link, ...past, ...(Object.keys(rest).length === 0 ? {} : { rest }) };
 }
 
 /** Every memory that the log speaks of and that is there, hidden and expired ones too. */

@@ -2,7 +2,7 @@ import { FormatCast } from './format-cast.js';
 import { agents } from './scenes-agents.js';
 import { archive, letGo, purges, reads } from './scenes-life.js';
 import { concurrent, ofALaterRelease, putBack, scoped } from './scenes-mesh.js';
-import { local, plainWrites, relations } from './scenes-writes.js';
+import { local, plainWrites, records, relations } from './scenes-writes.js';
 
 /**
  * Has four nodes, and a peer of a later release, write one history; answers the path of the closed database that is
@@ -24,6 +24,7 @@ export async function writeHistory(
   await reads(cast);
   await letGo(cast);
   await local(cast);
+  await records(cast);
   await cast.close();
   return { path: cast.ash.path, endsMs: cast.nowMs };
 }

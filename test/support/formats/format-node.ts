@@ -2,8 +2,15 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { applyPage } from '../../../actors/mesh/apply-verified.js';
 import { systemCrypto } from '../../../node/seams.js';
+import { instantFromMs } from '../../../protocol/base/time.js';
 import { publicKeyProblem } from '../../../protocol/identity/ed25519-admission.js';
-import { type OperationPage, peerOfOrigin, type SignedHead } from '../../../protocol/log/wire-operation.js';
+import {
+  type Have,
+  haveOf,
+  type OperationPage,
+  peerOfOrigin,
+  type SignedHead,
+} from '../../../protocol/log/wire-operation.js';
 import type { Peer } from '../../../protocol/peers/peer.js';
 import type { ApplyOutcome } from '../../../protocol/replication/apply-operations.js';
 import { Verifier } from '../../../protocol/replication/verifier.js';
@@ -14,7 +21,7 @@ import { type Replica, replicaOver } from '../replicas.js';
 import type { TestPeer } from '../test-peer.js';
 
 /** Nodes that have a part in the kept databases, by name; the first one's database is kept. */
-export const FORMAT_NODES = ['ash', 'birch', 'cedar', 'dogwood', 'elm'] as const;
+export const FORMAT_NODES = ['ash', 'birch', 'cedar', 'dogwood', 'elm', 'fresh'] as const;
 export type FormatNodeName = (typeof FORMAT_NODES)[number];
 
 /** Who they are: always the same keys. */
@@ -81,20 +88,18 @@ export function formatNode(folder: string, file: string, name: FormatNodeName, n
 export async function carry(from: FormatNode, to: FormatNode): Promise<ApplyOutcome> {
   const known = await to.store.query({ kind: 'known-origins' });
   if (!known.ok) throw new Error(known.error.message);
-  const have = Object.fromEntries(
-    Object.entries(known.value.heads).map(([origin, { seq }]) => [origin, seq]),
-  );
-  const read = await from.store.query({
-    kind: 'read-operations',
-    have,
-    origins: null,
-    limit: 10_000,
-    bytesMax: 1e9,
+  return to.take(await pageFor(haveOf(known.value.heads), from));
+}
+
+/** What a node has for one that has less, as a peer answers a pull. */
+export async function pageFor(have: Have, { store, nowMs }: Replica) {
+  const read = await store.query({
+    ...{ kind: 'read-operations', have, origins: null, limit: 10_000, bytesMax: 1e9 },
   });
   if (!read.ok) throw new Error(read.error.message);
   const { operations, ends } = read.value;
   const heads = Object.entries(ends).map(
     ([origin, { seq, hash }]): SignedHead => SIGNERS.get(peerOfOrigin(origin))!.sign({ origin, seq, hash }),
   );
-  return to.take({ operations, heads, more: false });
+  return { operations, heads, more: false, have: haveOf(ends), wall_clock: instantFromMs(nowMs) };
 }

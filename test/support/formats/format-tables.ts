@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
-import type { Standard } from '../../../protocol/memory/standard-kind.js';
 
-/** What no query of the store tells; when a format names its tables otherwise, this file follows it. */
+/** What no query of the store tells. */
 export interface TableFacts {
   /** Ids of removed memories, with what was removed. */
   readonly tombstones: Readonly<Record<string, object>>;
-  readonly namespaceMeta: readonly object[];
+  /** The payloads of all records, by kind and id. */
+  readonly records: Readonly<Record<string, unknown>>;
   /** Ids of operations that were set aside, because their numbers were given twice. */
   readonly setAside: readonly string[];
   /** Subjects of which several versions stand beside each other. */
@@ -19,23 +19,21 @@ interface TombstoneColumns {
   readonly facts: string;
 }
 
+type Row = Readonly<Record<'kind' | 'id' | 'payload', string>>;
+
 /** Reads it from an open database. */
 export function tableFacts(db: Database.Database): TableFacts {
   const tombstones = db
     .prepare("SELECT id, namespace, word, reason, facts FROM tombstones WHERE kind = 'memory' ORDER BY id")
     .all() as TombstoneColumns[];
-  const standards = db
-    .prepare("SELECT payload FROM records WHERE kind = 'standard' ORDER BY id")
-    .pluck()
-    .all() as string[];
+  const records = db.prepare('SELECT kind, id, payload FROM records ORDER BY kind, id').all() as Row[];
   return {
     tombstones: Object.fromEntries(
-      tombstones.map(({ id, word: kind, facts, ...rest }) => [id, { ...rest, kind, ...JSON.parse(facts) }]),
+      tombstones.map(({ id, facts, ...rest }) => [id, { ...rest, ...JSON.parse(facts) }]),
     ),
-    namespaceMeta: standards.map((payload) => {
-      const { namespace, standard_id, parent_namespace, updated_at } = JSON.parse(payload) as Standard;
-      return { namespace, standard_id, parent_namespace, updated_at };
-    }),
+    records: Object.fromEntries(
+      records.map(({ kind, id, payload }) => [`${kind} ${id}`, JSON.parse(payload)]),
+    ),
     setAside: db
       .prepare("SELECT origin || '/' || origin_seq FROM operations WHERE parked = 'forked' ORDER BY 1")
       .pluck()
@@ -43,4 +41,16 @@ export function tableFacts(db: Database.Database): TableFacts {
     siblings: db.prepare('SELECT DISTINCT subject FROM siblings ORDER BY subject').pluck().all() as string[],
     nonces: db.prepare('SELECT count(*) FROM federation_nonce_cache').pluck().get() as number,
   };
+}
+
+/** The number of rows of each table, without those that SQLite makes. */
+export function tableCounts(db: Database.Database): Readonly<Record<string, number>> {
+  const names = db
+    .prepare(
+      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'",
+    )
+    .pluck()
+    .all() as string[];
+  const count = (name: string) => db.prepare(`SELECT count(*) FROM ${name}`).pluck().get() as number;
+  return Object.fromEntries(names.sort().map((name) => [name, count(name)]));
 }

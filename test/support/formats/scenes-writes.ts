@@ -1,5 +1,7 @@
 import { systemCrypto } from '../../../node/seams.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
+import { KINDS } from '../../../protocol/kinds/kinds.js';
+import { casesAt } from '../../storage/kind-cases.js';
 import { deleting, linking, OPERATOR, updating } from '../memories.js';
 import { base64, type FormatCast, HOUR_MS, id } from './format-cast.js';
 import { formatPeer } from './format-node.js';
@@ -105,11 +107,22 @@ export async function relations(cast: FormatCast, full: string): Promise<void> {
   await cast.exchange(ash, birch, cast.cedar);
 }
 
+/** A record of each kind, and a link that was corrected. */
+export async function records(cast: FormatCast): Promise<void> {
+  const { ash } = cast;
+  for (const { kind, put, prepare } of casesAt(ash.peer.peerId)) {
+    if (KINDS.named(kind.name) === null || kind.name === 'memory') continue;
+    await prepare(ash);
+    await put(ash, 1);
+    if (kind.name === 'link' || kind.name === 'alias') await put(ash, 2);
+  }
+}
+
 /** Rows that never leave a database. */
 export async function local(cast: FormatCast): Promise<void> {
   const { ash } = cast;
   const viewer = { all: true, agentId: null, asNamespace: null } as const;
-  await cast.run(ash, { kind: 'set-standard', namespace: 'team', standardId: id(1), parent: null, viewer });
+  await cast.run(ash, { kind: 'set-standard', namespace: 'notes', standardId: id(1), parent: null, viewer });
   await cast.run(ash, {
     ...{ kind: 'set-standard', namespace: 'team/docs', standardId: null, parent: 'team', viewer },
   });
@@ -136,5 +149,17 @@ export async function local(cast: FormatCast): Promise<void> {
     nextTryAtMs: cast.nowMs + 1000,
     version: '0.1.0',
   };
-  await cast.run(ash, { kind: 'save-peer-progress', progress: [progress], parked: [], settled: [] });
+  const parked = [
+    { ...{ peerId: progress.peerId, origin: self, seq: 3 }, reason: 'invalid', notedAtMs: cast.nowMs },
+  ];
+  await cast.run(ash, {
+    kind: 'save-peer-progress',
+    progress: [progress],
+    parked: parked as never,
+    settled: [],
+  });
+  const subscription = { id: id(950), url: 'https://example.test/', events: '*', secret_hash: null };
+  const owner = { namespace_filter: null, agent_filter: null, created_by: 'ai:author' };
+  await cast.run(ash, { kind: 'subscribe', subscription: { ...subscription, ...owner }, viewer });
+  await cast.store(ash, { title: 'Announced to a subscription' });
 }
