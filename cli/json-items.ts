@@ -144,4 +144,4 @@ function parsed(text: string): unknown {
   }
 }
 
-const malformed = () => fail<never>('MALFORMED_BODY', 'the input is not one JSON document');
+const malformed = () => fail('MALFORMED_BODY', 'the input is not one JSON document');

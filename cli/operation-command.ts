@@ -6,7 +6,7 @@ import type { Answer } from '../node/pipeline/pipeline.js';
 import { shapedAnswer } from '../node/pipeline/replicate.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
-import { type Failure, fail, failed, ok, type Result } from '../protocol/base/result.js';
+import { detailsOf, type Failure, fail, failed, ok, type Result } from '../protocol/base/result.js';
 import { parseArguments } from './arguments.js';
 import { type Command, PROGRAM } from './command.js';
 import { confirmed, hasTerminal } from './confirm.js';
@@ -137,8 +137,9 @@ async function withoutPart(
   input: Readonly<Record<string, unknown>>,
   terminal: Terminal,
 ): Promise<Failure> {
-  const { code, message, details } = failure;
-  if (code !== 'TRAVERSAL_BUDGET_EXCEEDED' || details === undefined) return failure;
+  const { code, message } = failure;
+  const details = detailsOf(failure, 'TRAVERSAL_BUDGET_EXCEEDED');
+  if (details === null) return failure;
   await terminal.print(
     formattedText(operation, details, input) ?? viewOf(operation, details, terminal.columns),
   );
@@ -178,9 +179,10 @@ function withWayOut(
 ): Failure {
   const takes = (field: string) => fieldsOf(operation).includes(field);
   const next =
-    failure.details?.['similarity'] !== undefined && takes('force')
+    detailsOf(failure, 'CONFLICT')?.similarity !== undefined && takes('force')
       ? '--force stores it all the same, beside the other one'
-      : failure.details?.['existing_id'] !== undefined && takes('on_conflict')
+      : detailsOf(failure, 'CONFLICT', 'ARCHIVE_RESTORE_COLLISION', 'ATTESTATION_REPLAYED')?.existing_id !==
+            undefined && takes('on_conflict')
         ? '--on-conflict version keeps both; --on-conflict merge replaces the text of the stored memory with this one'
         : failure.code === 'QUOTA_EXCEEDED'
           ? `"${PROGRAM} quota-status" shows the usage; the limits are settings`
@@ -190,9 +192,15 @@ function withWayOut(
   return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };
 }
 
+/** Failures that can name fields of the input. */
+const NAMING_FIELDS = [
+  ...(['VALIDATION_FAILED', 'INVALID_ARGUMENT', 'UNKNOWN_FIELD', 'INVALID_REQUEST'] as const),
+  ...(['CONFLICT', 'ATTESTATION_FAILED'] as const),
+];
+
 /** Replaces the field name at the start of a message by the flag: people do not type `ttl_secs`. */
 function inTypedNames(operation: CliOperation, failure: Failure): Failure {
   const field = fieldsOf(operation).find((name) => new RegExp(`^${name}(?![\\w])`).test(failure.message));
-  if (field === undefined || failure.details?.['fields'] === undefined) return failure;
+  if (field === undefined || detailsOf(failure, ...NAMING_FIELDS)?.fields === undefined) return failure;
   return { ...failure, message: argumentName(operation, field) + failure.message.slice(field.length) };
 }

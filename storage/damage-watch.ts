@@ -1,4 +1,4 @@
-import type { Failure, Result } from '../protocol/base/result.js';
+import { detailsOf, type Failure, type Result } from '../protocol/base/result.js';
 import type { Clock } from '../protocol/base/seams.js';
 import type { Subject } from '../protocol/kinds/kind.js';
 import type { AnswerOf, Query } from '../protocol/queries.js';
@@ -81,14 +81,14 @@ export class DamageWatch implements Store {
     this.reports.refusing(result.ok ? null : result.error.message);
   }
 
-  private heedCorruption({ code, message, details }: Failure): void {
-    if (code === 'DATABASE_ERROR' && details?.['corrupt'] === true) this.reports.corrupt(message);
+  private heedCorruption(failure: Failure): void {
+    if (detailsOf(failure, 'DATABASE_ERROR')?.corrupt === true) this.reports.corrupt(failure.message);
   }
 }
 
 /** True for a file that has another schema by now, or another file under its name. */
-const needsRestart = ({ code, details }: Failure): boolean =>
-  code === 'MIGRATION_REFUSED' || (code === 'DATABASE_ERROR' && details?.['file_replaced'] === true);
+const needsRestart = (failure: Failure): boolean =>
+  failure.code === 'MIGRATION_REFUSED' || detailsOf(failure, 'DATABASE_ERROR')?.file_replaced === true;
 
 const keyOf = ({ kind, id }: Subject): string => `${kind}\n${id}`;
 
@@ -98,7 +98,6 @@ function damagedRows(result: Result<unknown>): readonly Subject[] {
     if (typeof value !== 'object' || value === null || !Array.isArray(value.damaged)) return [];
     return value.damaged.map((id: string) => ({ kind: 'memory', id }));
   }
-  if (result.error.code !== 'DATA_DAMAGED') return [];
-  const { damaged_kind: kind, damaged_id: id } = result.error.details ?? {};
-  return typeof kind === 'string' && typeof id === 'string' ? [{ kind, id }] : [];
+  const damaged = detailsOf(result.error, 'DATA_DAMAGED');
+  return damaged === null ? [] : [{ kind: damaged.damaged_kind, id: damaged.damaged_id }];
 }

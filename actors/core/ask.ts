@@ -90,7 +90,7 @@ export class PendingReplies<T> {
 
   /** Answers every pending ask with one failure, oldest first; returns how many. */
   failAll(code: AskFailureCode, message: string): number {
-    const failure = fail<T>(code, message);
+    const failure = fail(code, message);
     let failedCount = 0;
     for (let entry = this.first; entry !== null; entry = this.first) {
       this.remove(entry);

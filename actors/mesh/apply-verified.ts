@@ -1,4 +1,4 @@
-import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
+import { detailsOf, type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
 import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import { operationId } from '../../protocol/log/operation-log.js';
@@ -55,10 +55,10 @@ export async function applyVerified(
 const DAMAGE_HOLDS_UP_MS = 60_000;
 
 /** True where one operation must not delay the others: a rule throws on it, or its row cannot be repaired. */
-function breaksAlone({ code, details }: Failure, nowMs: number): boolean {
-  if (code === 'INTERNAL') return true;
-  const sinceMs = parseRfc3339Ms(String(details?.['damaged_since'] ?? ''));
-  return code === 'DATA_DAMAGED' && sinceMs !== null && nowMs - sinceMs > DAMAGE_HOLDS_UP_MS;
+function breaksAlone(failure: Failure, nowMs: number): boolean {
+  if (failure.code === 'INTERNAL') return true;
+  const sinceMs = parseRfc3339Ms(detailsOf(failure, 'DATA_DAMAGED')?.damaged_since ?? '');
+  return sinceMs !== null && nowMs - sinceMs > DAMAGE_HOLDS_UP_MS;
 }
 
 async function applyOneByOne({ store, clock }: Place, command: ApplyOperations): Promise<ApplyOutcome> {

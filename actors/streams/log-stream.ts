@@ -1,5 +1,5 @@
 import { CHANGE_POLL_MS } from '../../protocol/base/limits.js';
-import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Scheduler } from '../../protocol/base/seams.js';
 import type { Viewer } from '../../protocol/memory/recall-request.js';
 import type { ReadStore } from '../../storage/port.js';
@@ -130,7 +130,7 @@ export class LogStream {
     const max = this.#parts.listenersMax ?? this.#of.listenersMax;
     if (this.#listeners.size + this.#coming >= max) {
       const message = `${max} listeners have this stream open already; ${this.#of.instead} instead`;
-      return failed({ code: 'OVERLOADED', message, details: { max_listeners: max } });
+      return fail('OVERLOADED', message, { max_listeners: max });
     }
     this.#coming += 1;
     try {

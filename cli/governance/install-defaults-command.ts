@@ -1,4 +1,4 @@
-import { failed, ok } from '../../protocol/base/result.js';
+import { detailsOf, failed, ok } from '../../protocol/base/result.js';
 import { seedRules } from '../../protocol/rules/seed-rules.js';
 import { defineCommand } from '../define-command.js';
 import { asOperator, now, printAnswer } from '../rules/rule-parts.js';
@@ -16,7 +16,7 @@ export const installDefaultsCommand = defineCommand({
       for (const rule of seedRules(now())) {
         const put = await store.execute({ kind: 'put-rule', rule, replaces: null, by });
         if (put.ok) installed.push(rule.rule_id);
-        else if (put.error.details?.['existing_id'] === rule.rule_id) kept.push(rule.rule_id);
+        else if (detailsOf(put.error, 'CONFLICT')?.existing_id === rule.rule_id) kept.push(rule.rule_id);
         else return failed(put.error);
       }
       await printAnswer(parsed, terminal, { installed, kept });

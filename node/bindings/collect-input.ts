@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { type Failure, fail, failed, failure, ok, type Result } from '../../protocol/base/result.js';
 import type { Claim } from '../identity/http-caller.js';
 import { coerceText } from '../pipeline/coerce.js';
 import type { FieldPlan, OperationRoute } from './operation-route.js';
@@ -117,9 +117,8 @@ function textValue(route: OperationRoute, plan: FieldPlan, text: string): unknow
   return plan.coerced ? coerceText(route.operation, plan.field, text) : text;
 }
 
-function unknownFields(names: readonly string[]) {
+function unknownFields(names: readonly string[]): Failure {
   const fields = names.slice(0, NAMED_FIELDS_MAX).map((name) => name.slice(0, NAMED_FIELD_LENGTH_MAX));
   const more = names.length > fields.length ? ` and ${names.length - fields.length} more` : '';
-  const code = 'UNKNOWN_FIELD' as const;
-  return { code, message: `unknown field: ${fields.join(', ')}${more}`, details: { fields } };
+  return failure('UNKNOWN_FIELD', `unknown field: ${fields.join(', ')}${more}`, { fields });
 }

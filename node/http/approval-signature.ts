@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Failure } from '../../protocol/base/result.js';
+import { type Failure, failure } from '../../protocol/base/result.js';
 import type { Clock, Crypto } from '../../protocol/base/seams.js';
 import type { Secret } from '../config/secret.js';
 import {
@@ -31,16 +31,12 @@ export interface ApprovalSignatures {
 const TIMESTAMP = 'x-svc-timestamp';
 const SIGNATURE = 'x-svc-signature';
 
-const UNAUTHORIZED: Failure = {
-  code: 'UNAUTHORIZED',
-  message: 'invalid or missing X-SVC-Signature',
-  details: {
-    hint:
-      'send X-SVC-Timestamp (Unix seconds, now) and X-SVC-Signature: sha256=<hex of HMAC-SHA-256 over ' +
-      '"<timestamp>.<METHOD>.<pending_id>.<raw body>", keyed with the 32 bytes of SHA-256(secret)>; each signature is ' +
-      'good once, and the node needs [hooks.subscription] hmac_secret',
-  },
-};
+const UNAUTHORIZED: Failure = failure('UNAUTHORIZED', 'invalid or missing X-SVC-Signature', {
+  hint:
+    'send X-SVC-Timestamp (Unix seconds, now) and X-SVC-Signature: sha256=<hex of HMAC-SHA-256 over ' +
+    '"<timestamp>.<METHOD>.<pending_id>.<raw body>", keyed with the 32 bytes of SHA-256(secret)>; each signature is ' +
+    'good once, and the node needs [hooks.subscription] hmac_secret',
+});
 
 /** How long a signature can be repeated at most, after it was used. */
 const KEPT_SECONDS = APPROVAL_SIGNATURE_SECONDS_MAX + APPROVAL_SIGNATURE_AHEAD_SECONDS_MAX;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERRORS } from '../../protocol/base/errors.js';
 import { ANSWER_SMALL_BYTES_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/base/limits.js';
-import type { Failure } from '../../protocol/base/result.js';
+import { type Failure, retryAfterOf } from '../../protocol/base/result.js';
 import type { Compressor, Scheduler } from '../../protocol/base/seams.js';
 import type { ByteSum } from './byte-sum.js';
 import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
@@ -87,15 +87,15 @@ export class Exchange {
    * The error envelope, `{error, code, …details}` (interface §7). A detail `retry_after_secs` says when a refused
    * request may be repeated; otherwise 429 and 503 say 1, except for a quota that is not renewed daily.
    */
-  fail({ code, message, details }: Failure, headers: ExtraHeaders = NO_HEADERS): void {
+  fail(failure: Failure, headers: ExtraHeaders = NO_HEADERS): void {
+    const { code, message, details } = failure;
     const envelope = { error: message, code };
     // Details stand between them for readability; they cannot change the envelope.
     const body = details === undefined ? envelope : { ...envelope, ...details, ...envelope };
     const { http } = ERRORS[code];
     // Waiting does not free bytes in a full store.
-    const after = details?.['retry_after_secs'] ?? (code === 'QUOTA_EXCEEDED' ? null : 1);
-    const extra =
-      isRetryable(http) && typeof after === 'number' ? [...headers, 'retry-after', String(after)] : headers;
+    const after = retryAfterOf(failure) ?? (code === 'QUOTA_EXCEEDED' ? null : 1);
+    const extra = isRetryable(http) && after !== null ? [...headers, 'retry-after', String(after)] : headers;
     this.send(http, JSON_TYPE, JSON.stringify(body), extra);
   }
 

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { nearest } from '../../protocol/base/nearest.js';
-import type { Failure } from '../../protocol/base/result.js';
+import { type Failure, failure } from '../../protocol/base/result.js';
 import type { Profile } from '../bindings/profile.js';
 import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
 import { fieldTypes } from '../pipeline/coerce.js';
@@ -79,7 +79,7 @@ const hintsOf = (operation: Operation, unknown: readonly string[]): readonly str
 function unknownProblem(operation: Operation, unknown: readonly string[]): Failure | null {
   if (unknown.length === 0) return null;
   const message = `nothing was changed: ${unknownText(operation, unknown)}`;
-  return { code: 'UNKNOWN_FIELD', message, details: { fields: unknown } };
+  return failure('UNKNOWN_FIELD', message, { fields: unknown });
 }
 
 function unknownText(operation: Operation, unknown: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { failed, failedAfter, ok, type Result } from '../../protocol/base/result.js';
 
 /** The outcome of one transaction of a long removal. */
 export interface Batch {
@@ -19,8 +19,7 @@ export async function inBatches(
   for (;;) {
     const result = await batch();
     if (!result.ok) {
-      if (total === 0) return failed(result.error);
-      return failed({ ...result.error, details: { ...result.error.details, done: total } });
+      return total === 0 ? failed(result.error) : failedAfter(total, result.error);
     }
     total += result.value.done;
     progress(total);

@@ -1,5 +1,5 @@
 import { CLOCK_AHEAD_MS_MAX } from '../../protocol/base/limits.js';
-import type { Failure } from '../../protocol/base/result.js';
+import { type Failure, failure } from '../../protocol/base/result.js';
 import type { Replication } from './call.js';
 
 /** Why this node writes nothing now: its clock is so far ahead of its peers' that they would not take it. */
@@ -8,5 +8,5 @@ export function clockProblem(replication: Pick<Replication, 'clockAheadMs'>): Fa
   if (aheadMs <= CLOCK_AHEAD_MS_MAX) return null;
   const seconds = Math.round(aheadMs / 1000);
   const message = `this node's clock is ${seconds} s ahead of all peers that answer, so they would refuse the write: set the clock and try again`;
-  return { code: 'CLOCK_AHEAD', message, details: { ahead_seconds: seconds } };
+  return failure('CLOCK_AHEAD', message, { ahead_seconds: seconds });
 }

@@ -1,7 +1,7 @@
 import type { Fired } from '../../actors/hooks/chain.js';
 import { subtreeRoot } from '../../protocol/base/ids.js';
 import type { MemoryId } from '../../protocol/base/meanings.js';
-import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
+import { detailsOf, type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
@@ -79,7 +79,8 @@ export function afterGovernance(
 ): void {
   if (!run.hooks.has(AFTER)) return;
   const reason = failure === null ? {} : { reason: failure.message };
-  const pending = outcome === 'ask' ? { pending_id: failure?.details?.['pending_id'] } : {};
+  const waiting = failure === null ? null : detailsOf(failure, 'APPROVAL_PENDING');
+  const pending = waiting === null ? {} : { pending_id: waiting.pending_id };
   const firings = firingsOf(AFTER, action, { agent_id: run.agentId, outcome, ...reason, ...pending });
   run.hooks.later({ bytes: failure?.message.length ?? 0, firings: () => Promise.resolve(firings) });
 }

@@ -1,8 +1,8 @@
-import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { DetailsOf } from '../../protocol/base/error-details.js';
+import { detailsOf, type Failure, failed, failure, ok, type Result } from '../../protocol/base/result.js';
 import type { Random } from '../../protocol/base/seams.js';
-import type { Approver } from '../../protocol/namespaces/effective-policy.js';
 import { gatedWord } from '../../protocol/policies/gated-action.js';
-import type { AskedPlace, ComingRow, PendingAction, SeenRow } from '../../protocol/policies/pending-kind.js';
+import type { PendingAction } from '../../protocol/policies/pending-kind.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
@@ -49,8 +49,8 @@ export class GovernedStore extends PassingStore {
     }
     this.#mayForget ||= command.kind === 'forget-memories';
     const decided = await this.store.execute(command, options);
-    const waits = !decided.ok && decided.error.code === 'APPROVAL_REQUIRED';
-    const result = waits ? await this.#putAside(command, decided.error, options) : decided;
+    const asked = decided.ok ? null : detailsOf(decided.error, 'APPROVAL_REQUIRED');
+    const result = asked === null ? decided : await this.#putAside(command, asked, options);
     const failure = result.ok ? null : result.error;
     const outcome = outcomeOf(failure);
     if (outcome === null || (isLaterBatch && result.ok)) return result;
@@ -61,7 +61,7 @@ export class GovernedStore extends PassingStore {
 
   async #putAside(
     command: Command,
-    { details }: Failure,
+    { memory_id: memoryId, ...waiting }: DetailsOf<'APPROVAL_REQUIRED'>,
     options: CallOptions | undefined,
   ): Promise<Result<never>> {
     const { agentId, viewer } = this.parts.caller;
@@ -71,15 +71,10 @@ export class GovernedStore extends PassingStore {
         kind: 'request-approval',
         pendingId: this.parts.random.uuid(),
         command,
-        action: String(details?.['action']),
-        namespace: String(details?.['namespace']),
-        memoryId: details?.['memory_id'] as string | null,
-        approver: details?.['approver'] as Approver,
+        ...waiting,
+        memoryId,
         requestedBy,
         writtenAs: agentId === requestedBy ? null : agentId,
-        reads: details?.['reads'] as readonly SeenRow[],
-        becomes: details?.['becomes'] as readonly ComingRow[],
-        asked: details?.['asked'] as readonly AskedPlace[],
       },
       options,
     );
@@ -90,22 +85,15 @@ export class GovernedStore extends PassingStore {
 /** Says to the operation that its command waits; the pipeline makes an answer of it. */
 function waitsFor({ pending_id, action_type, namespace, memory_id }: PendingAction): Failure {
   const place = action_type === 'store' ? { namespace } : { memory_id, namespace };
-  return {
-    code: 'APPROVAL_PENDING',
-    message: 'governance requires approval',
-    details: {
-      status: 'pending',
-      pending_id,
-      reason: 'governance requires approval',
-      action: action_type,
-      ...place,
-    },
-  };
+  const reason = 'governance requires approval';
+  const waiting = { status: 'pending', pending_id, reason, action: action_type, ...place } as const;
+  return failure('APPROVAL_PENDING', reason, waiting);
 }
 
 /** The answer to a call whose command waits for approval (interface §7, 202); the other failures as they are. */
 export function pendingAnswer(failure: Failure): Result<Record<string, unknown>> {
-  return failure.code === 'APPROVAL_PENDING' ? ok({ ...failure.details }) : failed(failure);
+  const waiting = detailsOf(failure, 'APPROVAL_PENDING');
+  return waiting === null ? failed(failure) : ok({ ...waiting });
 }
 
 /** True for the answer to a call whose command waits for approval. */

@@ -1,4 +1,4 @@
-import type { Result } from '../../protocol/base/result.js';
+import { detailsOf, type Result } from '../../protocol/base/result.js';
 import type { Chain } from '../../protocol/chain.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
@@ -21,9 +21,8 @@ export class HomeStore extends PassingStore {
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
-    if (result.ok || result.error.code !== 'NOT_HOME') return result;
-    const home = result.error.details?.['home'];
-    if (typeof home !== 'string' || !Object.hasOwn(this.homes.forwarded, command.kind)) return result;
-    return (await this.homes.forward(home, command)) as Result<OutcomeOf<C>>;
+    const elsewhere = result.ok ? null : detailsOf(result.error, 'NOT_HOME');
+    if (elsewhere === null || !Object.hasOwn(this.homes.forwarded, command.kind)) return result;
+    return (await this.homes.forward(elsewhere.home, command)) as Result<OutcomeOf<C>>;
   }
 }

@@ -3,7 +3,7 @@ import type { Hooks } from '../../actors/hooks/hooks.js';
 import { HOOK_QUESTION_MARGIN_MS } from '../../actors/hooks/limits.js';
 import { usualAnswer } from '../../actors/hooks/questions.js';
 import type { AgentId, Instant } from '../../protocol/base/meanings.js';
-import type { Failure } from '../../protocol/base/result.js';
+import { type Failure, failure } from '../../protocol/base/result.js';
 import type { Clock, Log } from '../../protocol/base/seams.js';
 import { HOOK_DENY_CODE, type HookPayload } from '../../protocol/hooks/decision.js';
 import { type HookEvent, hookEventRow } from '../../protocol/hooks/events.js';
@@ -84,11 +84,7 @@ async function note({ store, log }: HookRun, veto: Parameters<Store['execute']>[
 export function vetoOf(event: HookEvent, { reason, code, busy }: HookDenial): Failure {
   if (busy) {
     const message = `a hook of ${event} that must agree has too many calls to decide about; try again`;
-    return { code: 'OVERLOADED', message, details: { event } };
+    return failure('OVERLOADED', message, { event });
   }
-  return {
-    code: 'HOOK_VETO',
-    message: `a hook of ${event} denies it: ${reason}`,
-    details: { event, reason, hook_code: code },
-  };
+  return failure('HOOK_VETO', `a hook of ${event} denies it: ${reason}`, { event, reason, hook_code: code });
 }

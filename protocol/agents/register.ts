@@ -1,6 +1,6 @@
 import { AGENT_KEYS_BEFORE_MAX, LAST_SEEN_INTERVAL_SECONDS } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
-import { type Failure, fail, failed } from '../base/result.js';
+import { type Failure, fail, failed, failure } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, type ReadRequest, read } from '../decide/reads.js';
@@ -158,11 +158,8 @@ function audit(by: string, type: string, memory: Memory) {
 export function* envelopeProblem(envelope: SignedEnvelope): Generator<ReadRequest, Failure | null, never> {
   const memoryId = yield* read('used-envelope', { fingerprint: envelope.fingerprint });
   if (memoryId !== null) {
-    return {
-      code: 'ATTESTATION_REPLAYED',
-      message: 'this signed write was accepted before; sign it again with a new created_at',
-      details: { existing_id: memoryId },
-    };
+    const message = 'this signed write was accepted before; sign it again with a new created_at';
+    return failure('ATTESTATION_REPLAYED', message, { existing_id: memoryId });
   }
   if ((yield* read('agent-key', { agentId: envelope.agentId })) === envelope.publicKey) return null;
   return { code: 'ATTESTATION_FAILED', message: 'the signing key is not bound to this agent' };

@@ -1,3 +1,4 @@
+import type { Details, DetailsOf } from './error-details.js';
 import type { ErrorCode } from './errors.js';
 import type { Origin } from './meanings.js';
 
@@ -5,8 +6,8 @@ import type { Origin } from './meanings.js';
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Extra JSON fields of the error body, such as `existing_id`; never a secret. */
-  readonly details?: Readonly<Record<string, unknown>>;
+  /** Extra JSON fields of the error body, such as `existing_id`; made by `failure`, read by `detailsOf`. */
+  readonly details?: Details;
 }
 
 /** Operations that a write appended to its database's own log, `first` to `last`. */
@@ -28,14 +29,28 @@ export type Result<T> =
 
 export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
 
-export const fail = <T = never>(
-  code: ErrorCode,
-  message: string,
-  details?: Record<string, unknown>,
-): Result<T> => ({
-  ok: false,
-  error: details === undefined ? { code, message } : { code, message, details },
-});
+/** A failure with the details of its code. */
+export const failure = <C extends ErrorCode>(code: C, message: string, details?: DetailsOf<C>): Failure =>
+  details === undefined ? { code, message } : { code, message, details: details as unknown as Details };
+
+export const fail = <C extends ErrorCode>(code: C, message: string, details?: DetailsOf<C>): Result<never> =>
+  failed(failure(code, message, details));
 
 /** Passes a failure on under another value type. */
 export const failed = <T = never>(error: Failure): Result<T> => ({ ok: false, error });
+
+/** A failure of the later part of some work: how much of it stays done. */
+export const failedAfter = (done: number, { details, ...error }: Failure): Result<never> =>
+  failed({ ...error, details: { ...details, done } as unknown as Details });
+
+/** When a refused request can be repeated, in seconds; null where the failure does not say it. */
+export const retryAfterOf = (error: Failure): number | null =>
+  detailsOf(error, 'AUTH_BACKOFF', 'PEER_THROTTLED', 'QUOTA_EXCEEDED')?.retry_after_secs ?? null;
+
+/** The details of a failure with one of the codes; null for another failure, and for one without details. */
+export function detailsOf<C extends ErrorCode>(
+  { code, details }: Failure,
+  ...codes: readonly C[]
+): DetailsOf<C> | null {
+  return details === undefined || !codes.includes(code as C) ? null : (details as unknown as DetailsOf<C>);
+}

@@ -1,6 +1,6 @@
 import { ADOPTIONS_MAX } from '../base/limits.js';
 import type { PeerId } from '../base/meanings.js';
-import type { Failure } from '../base/result.js';
+import { type Failure, failure } from '../base/result.js';
 import { HOME_NUMBER, homeId, homeNumberOf, makerOf, numberIn } from '../kinds/home.js';
 import type { Kind } from '../kinds/kind.js';
 import type { Version } from '../kinds/version.js';
@@ -91,9 +91,6 @@ export function* homeProblem(
 
 /** The answer to a request that only the home of a subject may decide. */
 export function notHome(id: string, { peerId, number }: Home): Failure {
-  return {
-    code: 'NOT_HOME',
-    message: `only the home node ${peerId} may change this; send the request there`,
-    details: { subject: id, home: peerId, home_number: number },
-  };
+  const message = `only the home node ${peerId} may change this; send the request there`;
+  return failure('NOT_HOME', message, { subject: id, home: peerId, home_number: number });
 }

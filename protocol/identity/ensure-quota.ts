@@ -1,4 +1,5 @@
-import { type Failure, failed, ok, type Result } from '../base/result.js';
+import type { DetailsOf } from '../base/error-details.js';
+import { type Failure, failed, failure, ok, type Result } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type ReadRequest, read } from '../decide/reads.js';
@@ -166,19 +167,16 @@ function exceeded(
   limit: string,
   current: number,
   max: number,
-  more: Readonly<Record<string, number>> = {},
+  more: { readonly retry_after_secs?: number } = {},
 ): Failure {
   const details = { limit, current, max, agent_id: holder, ...more };
   return refusal(`agent ${holder} namespace ${namespace}`, details);
 }
 
-function refusal(
-  who: string,
-  details: { readonly limit: string; readonly current: number; readonly max: number },
-): Failure {
+function refusal(who: string, details: DetailsOf<'QUOTA_EXCEEDED'>): Failure {
   const { limit, current, max } = details;
   const message = `QUOTA_EXCEEDED: ${who} hit ${limit} (current=${current}, max=${max})`;
-  return { code: 'QUOTA_EXCEEDED', message, details };
+  return failure('QUOTA_EXCEEDED', message, details);
 }
 
 /** Answers a quota row as of now, and creates it at the first call. */

@@ -1,4 +1,4 @@
-import type { Failure } from '../base/result.js';
+import { type Failure, failure } from '../base/result.js';
 import type { Approved } from '../decide/deciding.js';
 import { type Reading, read } from '../decide/reads.js';
 import type { Changes } from '../memory/changes.js';
@@ -24,11 +24,10 @@ function* authorProblem(
   changes: Changes,
 ): Reading<Failure | null> {
   if (requester.isOwn) return null;
-  const refused = (cause: string): Failure => ({
-    code: 'GOVERNANCE_REFUSED',
-    message: `the action that ${writtenBy} requested is not executed: ${cause}`,
-    details: { id: pendingId, requested_at: writtenBy },
-  });
+  const refused = (cause: string): Failure => {
+    const message = `the action that ${writtenBy} requested is not executed: ${cause}`;
+    return failure('GOVERNANCE_REFUSED', message, { id: pendingId, requested_at: writtenBy });
+  };
   const noted = yield* read('author-scope', { peerId: writtenBy });
   if (noted === null) return refused('the scope of that node is not known here; reject the action');
   const { scope } = noted;

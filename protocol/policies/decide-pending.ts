@@ -1,6 +1,6 @@
 import { APPROVALS_MAX } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
-import { type Failure, fail, failed, type Result } from '../base/result.js';
+import { type Failure, fail, failed, failure, type Result } from '../base/result.js';
 import {
   type Approved,
   type Deciding,
@@ -266,7 +266,7 @@ function stateProblem(pending: PendingAction, { now }: DecisionContext): Failure
   const status = pending.status === 'pending' && pending.expires_at <= now ? 'expired' : pending.status;
   if (status === 'pending') return null;
   const message = `this action is ${status} already`;
-  return { code: 'PENDING_ACTION_STATE_INVALID', message, details: { id: pending.pending_id, status } };
+  return failure('PENDING_ACTION_STATE_INVALID', message, { id: pending.pending_id, status });
 }
 
 const notFound = () =>

@@ -1,5 +1,7 @@
 import { canonicalJson } from '../base/canonical-json.js';
-import type { Failure } from '../base/result.js';
+import type { DetailsOf } from '../base/error-details.js';
+import type { MemoryId } from '../base/meanings.js';
+import { detailsOf, type Failure, failure } from '../base/result.js';
 import type { Approved, DecisionContext } from '../decide/deciding.js';
 import type { PermissionOp, PermissionRule } from '../decide/permissions.js';
 import { type Reading, read } from '../decide/reads.js';
@@ -14,7 +16,7 @@ import { ruleDecision } from '../rules/permission-rules.js';
 import { hasRulesForWrites, ruleRefusal } from '../rules/rules-for-writes.js';
 import { type GatedAction, gatedAction, gatedWord } from './gated-action.js';
 import { noteRefusal, type RefusedPlace } from './note-refusal.js';
-import type { AskedPlace, ComingRow } from './pending-kind.js';
+import type { AskedPlace, ComingRow, SeenRow } from './pending-kind.js';
 import { rememberedId, rememberedKind } from './remembered-kind.js';
 import { changedSince, seenRows } from './seen-rows.js';
 
@@ -67,7 +69,7 @@ function* judge(
   if (verdict.verdict !== 'refuse') return verdict;
   const { mode, failOpen } = context.policy.governance;
   if (mode === 'advisory') return ALLOW;
-  const cannotEvaluate = verdict.failure.details?.['reason'] === UNREADABLE;
+  const cannotEvaluate = detailsOf(verdict.failure, 'GOVERNANCE_REFUSED')?.reason === UNREADABLE;
   if (cannotEvaluate && failOpen) return ALLOW;
   if (verdict.refused !== undefined) yield* noteRefusal(action, verdict.refused, context);
   return verdict;
@@ -222,6 +224,21 @@ function* remembered(
   return isSame(approver, image.approver) ? image.decision : null;
 }
 
+declare module '../base/error-details.js' {
+  interface ErrorDetails {
+    /** The action that waits, for the record of it. */
+    readonly APPROVAL_REQUIRED: {
+      readonly action: string;
+      readonly namespace: string;
+      readonly memory_id: MemoryId | null;
+      readonly approver: Approver;
+      readonly asked: readonly AskedPlace[];
+      readonly reads: readonly SeenRow[];
+      readonly becomes: readonly ComingRow[];
+    };
+  }
+}
+
 interface Waiting extends AskedPlace {
   readonly approver: Approver;
 }
@@ -247,9 +264,13 @@ function unreadable({ namespace, problem }: PolicyProblem): PolicyVerdict {
   return refusal(message, refused, refused);
 }
 
-const refusal = (message: string, details: object, refused: RefusedPlace): PolicyVerdict => ({
+const refusal = (
+  message: string,
+  details: DetailsOf<'GOVERNANCE_REFUSED'>,
+  refused: RefusedPlace,
+): PolicyVerdict => ({
   verdict: 'refuse',
-  failure: { code: 'GOVERNANCE_REFUSED', message, details: { ...details } },
+  failure: failure('GOVERNANCE_REFUSED', message, details),
   refused,
 });
 
@@ -277,5 +298,5 @@ function* waiting(action: GatedAction, asked: readonly Waiting[], changes: Chang
     becomes: comingRows(action, changes),
   };
   const message = 'governance requires approval';
-  return { verdict: 'refuse', failure: { code: 'APPROVAL_REQUIRED', message, details } };
+  return { verdict: 'refuse', failure: failure('APPROVAL_REQUIRED', message, details) };
 }

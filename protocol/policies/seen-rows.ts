@@ -1,4 +1,4 @@
-import type { Failure } from '../base/result.js';
+import { type Failure, failure } from '../base/result.js';
 import { type Reading, read } from '../decide/reads.js';
 import { linkId } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
@@ -49,5 +49,5 @@ export function changedSince(
     then.length === 0
       ? 'the request does not say which text of its memories it was about; reject it and send a new one'
       : 'a memory that the action is about has changed since it was requested; reject it and send a new request';
-  return { code: 'VERSION_CONFLICT', message, details: { status: 'conflict', pending_id: pendingId } };
+  return failure('VERSION_CONFLICT', message, { status: 'conflict', pending_id: pendingId });
 }

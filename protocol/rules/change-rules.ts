@@ -1,6 +1,6 @@
 import { memoryIdProblem, namespaceProblem } from '../base/ids.js';
 import type { AgentId, Instant } from '../base/meanings.js';
-import { type Failure, fail, failed } from '../base/result.js';
+import { type Failure, fail, failed, failure } from '../base/result.js';
 import { RULE_MATCHER_BYTES_MAX, RULE_REASON_LENGTH_MAX, RULES_MAX } from '../base/rule-limits.js';
 import { characters, utf8Bytes } from '../base/utf8.js';
 import { MESH_NAMESPACE } from '../decide/adoption-kind.js';
@@ -71,11 +71,8 @@ const notFound = (id: string) => fail('NOT_FOUND', `there is no rule ${id}`);
 
 /** Why a rule cannot be written; null for a rule that this release can evaluate. */
 function problemOf(rule: Rule): Failure | null {
-  const invalid = (field: string, problem: string): Failure => ({
-    code: 'VALIDATION_FAILED',
-    message: `${field}: ${problem}`,
-    details: { fields: [field] },
-  });
+  const invalid = (field: string, problem: string): Failure =>
+    failure('VALIDATION_FAILED', `${field}: ${problem}`, { fields: [field] });
   const id = memoryIdProblem(rule.rule_id);
   if (id !== null) return invalid('id', id);
   if (rule.for_namespace !== GLOBAL_RULES) {

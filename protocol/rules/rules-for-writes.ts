@@ -1,5 +1,5 @@
 import type { AgentId } from '../base/meanings.js';
-import type { Failure } from '../base/result.js';
+import { type Failure, failure } from '../base/result.js';
 import type { DecisionContext } from '../decide/deciding.js';
 import { after, type Reading, read } from '../decide/reads.js';
 import type { AuditEvent } from '../log/audit.js';
@@ -38,5 +38,5 @@ export function* ruleRefusal(
   };
   yield* after([{ mutation: 'append-audit', event }]);
   const named = rule_id === null ? '' : `rule ${rule_id}: `;
-  return { code: 'GOVERNANCE_REFUSED', message: `${named}${reason}`, details: { rule_id, reason } };
+  return failure('GOVERNANCE_REFUSED', `${named}${reason}`, { rule_id, reason });
 }

@@ -63,10 +63,7 @@ function tryToHold(path: string, nowMs: number): Result<Database.Database | null
 
 /** The failure of a caller that needs the database exclusively. */
 export const inUse = (who: string) =>
-  fail<never>(
-    'DATABASE_IN_USE',
-    `${who}: stop it first (after a crash, wait ten seconds); nothing was changed`,
-  );
+  fail('DATABASE_IN_USE', `${who}: stop it first (after a crash, wait ten seconds); nothing was changed`);
 
 function ownerOf(db: Database.Database, nowMs: number): string | null {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'database_owner'").get();

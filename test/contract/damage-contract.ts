@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { repairSuspects } from '../../actors/maintenance/suspects.js';
+import { detailsOf } from '../../protocol/base/result.js';
 import type { Query } from '../../protocol/queries.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import type { Store } from '../../storage/port.js';
@@ -78,7 +79,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       const { under, id, store } = await damaged('get-memory');
       const refused = await store.execute(updating(id, { priority: 9 }));
       assert.ok(!refused.ok && refused.error.code === 'DATA_DAMAGED');
-      assert.equal(refused.error.details?.['damaged_id'], id);
+      assert.equal(detailsOf(refused.error, 'DATA_DAMAGED')?.damaged_id, id);
       const marked = await suspects(store);
       assert.deepEqual(marked, [{ subject: ofMemory(id), since: now }]);
       await repaired(under, marked);

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { openForWriting } from '../../node/threads/open-for-writing.js';
-import type { Result } from '../../protocol/base/result.js';
+import { detailsOf, type Result } from '../../protocol/base/result.js';
 import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { repairOf } from '../../protocol/replication/repair-subjects.js';
@@ -213,7 +213,9 @@ describe('M5 the ledger of written bytes', () => {
     assert.ok(n > 5 && n < 20, `${n} updates`);
     const refused = change(n + 1);
     assert.deepEqual(
-      refused.ok ? {} : { code: refused.error.code, limit: refused.error.details?.['limit'] },
+      refused.ok
+        ? {}
+        : { code: refused.error.code, limit: detailsOf(refused.error, 'QUOTA_EXCEEDED')?.limit },
       {
         code: 'QUOTA_EXCEEDED',
         limit: 'written_bytes_per_day',

@@ -457,7 +457,13 @@ describe('an operation whose row is damaged here', () => {
         execute: (command, options) =>
           command.kind === 'apply-operations' &&
           command.operations.some(({ subject, refusal }) => subject === poison && refusal === null)
-            ? Promise.resolve(fail('DATA_DAMAGED', 'damaged', { damaged_id: poison, damaged_since }))
+            ? Promise.resolve(
+                fail('DATA_DAMAGED', 'damaged', {
+                  damaged_kind: 'memory',
+                  damaged_id: poison,
+                  damaged_since,
+                }),
+              )
             : store.execute(command, options),
       }),
     });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
+import { detailsOf } from '../../protocol/base/result.js';
 import { operationId } from '../../protocol/log/operation-log.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import type { Command } from '../../protocol/release.js';
@@ -26,7 +27,10 @@ async function refused(one: Replica, command: Command, id: string): Promise<void
   const before = [await one.state(), (await one.read()).length];
   const result = await one.store.execute(command);
   assert.ok(!result.ok, JSON.stringify(result));
-  assert.deepEqual([result.error.code, result.error.details?.['damaged_id']], ['DATA_DAMAGED', id]);
+  assert.deepEqual(
+    [result.error.code, detailsOf(result.error, 'DATA_DAMAGED')?.damaged_id],
+    ['DATA_DAMAGED', id],
+  );
   assert.ok(marked(one).includes(id));
   assert.deepEqual([await one.state(), (await one.read()).length], before);
 }

@@ -1,5 +1,6 @@
+import type { DetailsOf } from '../../../protocol/base/error-details.js';
 import { type ErrorCode, errorRow } from '../../../protocol/base/errors.js';
-import type { Failure } from '../../../protocol/base/result.js';
+import { type Failure, failure, retryAfterOf } from '../../../protocol/base/result.js';
 
 /** An answer to a peer. */
 export interface PeerReply {
@@ -15,10 +16,11 @@ export function answer(body: object): PeerReply {
 }
 
 /** The error envelope; a temporary refusal says when to come again. */
-export function refuse({ code, message, details }: Failure): PeerReply {
+export function refuse(failure: Failure): PeerReply {
+  const { code, message, details } = failure;
   const envelope = { error: message, code };
   const status = errorRow(code).http;
-  const after = details?.['retry_after_secs'] ?? 1;
+  const after = retryAfterOf(failure) ?? 1;
   return {
     status,
     body: JSON.stringify(details === undefined ? envelope : { ...envelope, ...details, ...envelope }),
@@ -27,6 +29,5 @@ export function refuse({ code, message, details }: Failure): PeerReply {
 }
 
 /** A refusal whose text is its tag, as peers of other releases read it. */
-export function tagged(code: ErrorCode, details?: Record<string, unknown>): Failure {
-  return details === undefined ? { code, message: code } : { code, message: code, details };
-}
+export const tagged = <C extends ErrorCode>(code: C, details?: DetailsOf<C>): Failure =>
+  failure(code, code, details);

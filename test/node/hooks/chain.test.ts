@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { HOOK_CHILDREN_MAX, HOOK_WAITING_MAX } from '../../../actors/hooks/limits.js';
+import { detailsOf } from '../../../protocol/base/result.js';
 import { bindKey } from '../../support/agents.js';
 import { CALLER, type Fields, type HookedNode, openHookedNode } from '../../support/hooked-node.js';
 import { HookHome } from '../../support/hooks.js';
@@ -198,9 +199,10 @@ describe('hooks before a store', { timeout: 120_000 }, () => {
     });
     assert.ok(put.ok, JSON.stringify(put));
     await node.run('memory_store', NOTE);
-    const { details } = await node.refused('memory_store', { ...NOTE, namespace: 'closed' });
-    assert.equal(details?.['hook_code'], 503);
-    assert.equal(details?.['reason'], 'a hook that must agree failed');
+    const refused = await node.refused('memory_store', { ...NOTE, namespace: 'closed' });
+    const details = detailsOf(refused, 'HOOK_VETO');
+    assert.equal(details?.hook_code, 503);
+    assert.equal(details?.reason, 'a hook that must agree failed');
     const { hooks } = (await node.run('hook_list', {})) as { hooks: readonly Fields[] };
     for (const hook of hooks) assert.equal(hook['last_problem'], 'the rule R1 refuses to start it');
     assert.deepEqual(events(), []);
@@ -248,9 +250,9 @@ describe('a hook that fails', { timeout: 120_000 }, () => {
       home.register({ ...entry, namespace: 'open' }, { ...entry, namespace: 'closed', fail_mode: 'closed' });
       const node = await open(home);
       await node.run('memory_store', { ...NOTE, namespace: 'open' });
-      const { code, details } = await node.refused('memory_store', { ...NOTE, namespace: 'closed' });
-      assert.equal(code, 'HOOK_VETO');
-      assert.equal(details?.['hook_code'], hookCode);
+      const refused = await node.refused('memory_store', { ...NOTE, namespace: 'closed' });
+      assert.equal(refused.code, 'HOOK_VETO');
+      assert.equal(detailsOf(refused, 'HOOK_VETO')?.hook_code, hookCode);
       const { hooks } = (await node.run('hook_list', {})) as { hooks: readonly Fields[] };
       assert.deepEqual(
         hooks.map((hook) => [hook['events_fired'], hook['events_dropped']]),
@@ -272,10 +274,10 @@ describe('a hook that fails', { timeout: 120_000 }, () => {
     );
     const node = await open(home);
     const beganMs = performance.now();
-    const { details } = await node.refused('memory_search', { query: 'x' });
+    const refused = await node.refused('memory_search', { query: 'x' });
     const tookMs = performance.now() - beganMs;
     assert.ok(tookMs > 1900 && tookMs < 10_000, `${tookMs} ms`);
-    assert.equal(details?.['hook_code'], 504);
+    assert.equal(detailsOf(refused, 'HOOK_VETO')?.hook_code, 504);
   });
 });
 

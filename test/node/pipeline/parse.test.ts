@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { parseInput } from '../../../node/pipeline/parse.js';
+import { detailsOf } from '../../../protocol/base/result.js';
 import { anOperation } from './operations.js';
 
 const operation = anOperation({
@@ -77,7 +78,7 @@ describe('parsing an input', () => {
   it('describes the first problem and lists the fields of all, each once', () => {
     const error = refused({ title: '', priority: 'high', scope: 'world', citations: 'x' });
     assert.match(error.message, /^title: /);
-    assert.deepEqual([...(error.details!['fields'] as string[])].sort(), [
+    assert.deepEqual([...detailsOf(error, 'VALIDATION_FAILED')!.fields!].sort(), [
       'citations',
       'priority',
       'scope',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { detailsOf } from '../../../protocol/base/result.js';
 import type { PermissionRule } from '../../../protocol/decide/permissions.js';
 import { POLICY_REFUSAL } from '../../../protocol/policies/note-refusal.js';
 import type { RequestApproval } from '../../../protocol/policies/request-approval.js';
@@ -82,9 +83,9 @@ for (const word of WORDS) {
       node.must({ kind: 'set-standard', namespace: 'closed', governance, viewer });
       const before = links(node);
       const command = commandOf(word, open, closed);
-      const { code, details } = node.refused(command);
-      assert.equal(code, 'APPROVAL_REQUIRED');
-      const { reads, asked, becomes, ...told } = details!;
+      const refused = node.refused(command);
+      assert.equal(refused.code, 'APPROVAL_REQUIRED');
+      const { reads, asked, becomes, ...told } = detailsOf(refused, 'APPROVAL_REQUIRED')!;
       assert.deepEqual(becomes, []);
       assert.deepEqual(asked, [{ gate: 'link', namespace: 'closed' }]);
       assert.deepEqual(told, {

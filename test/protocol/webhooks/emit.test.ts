@@ -5,6 +5,7 @@ import {
   SUBSCRIPTIONS_PER_AGENT_MAX,
   WEBHOOK_BODY_BYTES_MAX,
 } from '../../../protocol/base/limits.js';
+import { detailsOf } from '../../../protocol/base/result.js';
 import { utf8Bytes } from '../../../protocol/base/utf8.js';
 import type { Mutation } from '../../../protocol/decide/mutations.js';
 import { bounded } from '../../../protocol/webhooks/emit.js';
@@ -164,8 +165,8 @@ describe('a subscription', () => {
       ...({ kind: 'subscribe', viewer: tenant('ai:newcomer') } as const),
       subscription: { ...rest, id: 'further', created_by: 'ai:newcomer' as never },
     };
-    const { code, details } = refused(decideOver(command, [], { subscriptions }));
-    assert.deepEqual([code, details?.['max']], ['QUOTA_EXCEEDED', SUBSCRIPTIONS_MAX]);
+    const failure = refused(decideOver(command, [], { subscriptions }));
+    assert.equal(detailsOf(failure, 'QUOTA_EXCEEDED')?.max, SUBSCRIPTIONS_MAX);
     assert.ok(decideOver(command, [], { subscriptions: subscriptions.slice(1) }).result.ok);
   });
 });

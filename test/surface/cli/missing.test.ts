@@ -6,6 +6,7 @@ import { NATIVE_COMMANDS } from '../../../cli/native-commands.js';
 import { exitCodeOf } from '../../../cli/report-failure.js';
 import { Terminal } from '../../../cli/terminal.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
+import { detailsOf } from '../../../protocol/base/result.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { run } from './cli-process.js';
 
@@ -21,8 +22,8 @@ const needsSomething = ({ usage }: Command) => /<[^>]+>/.test(usage.replaceAll(/
 async function codeWithout(command: Command): Promise<string> {
   const result = await command.run([], new Terminal(process.stdout, process.stderr));
   if (result.ok) return `exit ${result.value}`;
-  const { fields } = result.error.details as { fields: string[] };
-  assert.ok(fields.length > 0, command.name);
+  const named = detailsOf(result.error, 'VALIDATION_FAILED', 'INVALID_ARGUMENT', 'UNKNOWN_FIELD');
+  assert.ok(named !== null && named.fields!.length > 0, command.name);
   return `${result.error.code} ${exitCodeOf(result.error)}`;
 }
 

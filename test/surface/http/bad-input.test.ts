@@ -164,7 +164,7 @@ test('details of an error cannot change its envelope', async () => {
           execute: (command) => services.store.execute(command),
           selfCheck: (cursor) => services.store.selfCheck(cursor),
           close: () => services.store.close(),
-          query: async () => fail('NOT_FOUND', 'gone', { code: 'FINE', error: 'none', hint: 7 }),
+          query: async () => fail('NOT_FOUND', 'gone', { code: 'FINE', error: 'none', hint: 7 } as object),
         },
       }),
     },
