@@ -212,7 +212,8 @@ export class PairWeights {
   readonly #phrases = new Float64Array(32);
   readonly #weights: RankingWeights;
 
-  constructor(candidates: readonly LexicalEvidence[], weights: RankingWeights) {
+  /** `rows` counts the candidates, and those with no word of the query that are not listed. */
+  constructor(candidates: readonly LexicalEvidence[], rows: number, weights: RankingWeights) {
     this.#weights = weights;
     for (const candidate of candidates) {
       countBits(candidate.near, this.#near);
@@ -221,7 +222,7 @@ export class PairWeights {
     }
     for (const counts of [this.#near, this.#adjacent, this.#phrases]) {
       for (let bit = 0; bit < counts.length; bit++) {
-        counts[bit] = inverseFrequency(candidates.length, counts[bit] ?? 0);
+        counts[bit] = inverseFrequency(rows, counts[bit] ?? 0);
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { Memory } from '../../protocol/memory/memory.js';
 import { seededRandom, ZipfDraw } from './random.js';
-import { EVERYDAY_WORDS } from './words.js';
+import { EVERYDAY_WORDS, FUNCTION_WORDS } from './words.js';
 
 const VOCABULARY = 50_000;
 const NAMESPACES = 50;
@@ -8,6 +8,9 @@ const WORDS_MIN = 20;
 const WORDS_MAX = 200;
 const QUERY_WORDS_MAX = 6;
 const EVERYDAY_EVERY = 8;
+const NOTE_VOCABULARY = 4000;
+const NOTE_WORDS = 40;
+const NOTE_QUERY_WORDS = 6;
 const CONSONANTS = 'bcdfghklmnprstvz';
 const VOWELS = 'aeiou';
 
@@ -78,6 +81,37 @@ export class ZipfCorpus {
 
   private pick<T>(from: readonly T[]): T {
     return from[Math.floor(this.random() * from.length)]!;
+  }
+}
+
+/** Notes of 40 words as an agent writes them in one namespace, and queries of six words that one of them holds. */
+export class NoteCorpus {
+  readonly namespace = 'bench/notes';
+  /** The most frequent words of a language are function words. */
+  private readonly words = [...FUNCTION_WORDS, ...madeWords(NOTE_VOCABULARY, seededRandom(1))];
+  private readonly draw = new ZipfDraw(this.words.length, 1);
+  private readonly random: () => number;
+  private readonly notes: string[][] = [];
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed);
+  }
+
+  row(index: number): Partial<Memory> {
+    const words = Array.from({ length: NOTE_WORDS }, () => this.words[this.draw.at(this.random())]!);
+    this.notes.push(words);
+    return {
+      title: `note ${index} ${words[0]} ${words[1]}`,
+      content: words.join(' '),
+      namespace: this.namespace,
+      tier: 'long',
+    };
+  }
+
+  query(): string {
+    const note = this.notes[Math.floor(this.random() * this.notes.length)]!;
+    const from = Math.floor(this.random() * (NOTE_WORDS - NOTE_QUERY_WORDS));
+    return note.slice(from, from + NOTE_QUERY_WORDS).join(' ');
   }
 }
 

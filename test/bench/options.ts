@@ -13,6 +13,8 @@ export interface BenchOptions {
   readonly keyword: boolean;
   /** Stores carry the signature of their agent, and the daemon requires it. */
   readonly signed: boolean;
+  /** Ordinary notes instead of rows that share all words. */
+  readonly notes: boolean;
   /** Sizes of corpora; null for each benchmark's own. */
   readonly rows: readonly number[] | null;
   /** Clients at a time; null for each benchmark's own. */
@@ -76,6 +78,7 @@ export function parseOptions(
       quick: values.quick ?? false,
       keyword: values.keyword ?? false,
       signed: values.signed ?? false,
+      notes: values.notes ?? false,
       rows: counts('rows', values.rows),
       clients: counts('clients', values.clients),
       nodes: counts('nodes', values.nodes),
@@ -102,6 +105,7 @@ function parse(argv: readonly string[]) {
         quick: { type: 'boolean' },
         keyword: { type: 'boolean' },
         signed: { type: 'boolean' },
+        notes: { type: 'boolean' },
         rows: { type: 'string' },
         clients: { type: 'string' },
         nodes: { type: 'string' },

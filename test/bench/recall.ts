@@ -14,6 +14,7 @@ import {
   storing,
 } from './load.js';
 import type { LoadFigures } from './load-plan.js';
+import { runRecallNotes } from './recall-notes.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startBareServer, startDaemonProcess, withCpu } from './servers.js';
 import { rounded } from './statistics.js';
@@ -30,8 +31,8 @@ const WRITES_PER_SECOND = 200;
 export const recallBench: Bench = {
   name: 'recall',
   summary: 'Keyword recall over HTTP on 5,000 rows, alone and while others write.',
-  usage: '[--clients 1,4,16,64] [--rows 5000] [--seconds 4]',
-  run: runRecall,
+  usage: '[--notes] [--clients 1,4,16,64] [--rows 5000] [--seconds 4]',
+  run: (context) => (context.options.notes ? runRecallNotes(context) : runRecall(context)),
 };
 
 interface RecallRow {

@@ -128,6 +128,8 @@ class Recall {
   readonly #scored = new Map<number, Scored>();
   readonly #next = new Map<number, number>();
   readonly #previous = new Map<number, number>();
+  /** Neighbours that were not read because they have no word of the query. */
+  #wordless = 0;
   readonly #filtered: boolean;
   readonly #recalled: ReadonlySet<number>;
 
@@ -279,6 +281,12 @@ class Recall {
     this.#load(this.#rows.scan(this.#readMax * 4), true);
   }
 
+  /** True when every row with a word of the query was read. */
+  #hasAllWords(): boolean {
+    const isListed = !this.#postings.incomplete && this.#request.tags.length === 0;
+    return isListed && this.#postings.rids.length <= this.#readMax;
+  }
+
   /** True when any word of the query distinguishes one row from another; otherwise neighbours do not help either. */
   #informative(): boolean {
     return this.#cosines !== null || this.#postings.informative;
@@ -300,22 +308,26 @@ class Recall {
   #readContext(): void {
     const distance = this.#weights.context.length;
     const preliminary = fuse(this.#candidates(), this.#strength(), this.#weights);
-    const around: number[] = [];
     // Also around best rows that do not pass, because all scores are relative to the best row.
     const best = preliminary.slice(0, CONTEXT_ROWS);
     const shown = preliminary.filter(({ rid }) => this.#passes(rid)).slice(0, CONTEXT_ROWS);
-    for (const rid of new Set([...best, ...shown].map((row) => row.rid))) {
-      const row = this.#scored.get(rid)?.row;
-      if (row === undefined) continue;
-      const { before, after } = this.#rows.around(row, distance);
-      const chain = [...before.reverse(), rid, ...after];
+    const around = new Set<number>();
+    for (const chain of this.#rows.chains(
+      [...new Set([...best, ...shown].map(({ rid }) => rid))],
+      distance,
+    )) {
       for (let index = 1; index < chain.length; index++) {
         this.#next.set(chain[index - 1] ?? 0, chain[index] ?? 0);
         this.#previous.set(chain[index] ?? 0, chain[index - 1] ?? 0);
       }
-      around.push(...chain);
+      for (const rid of chain) around.add(rid);
     }
-    this.#load(around);
+    // When every row with a word is here, the text of a neighbour tells nothing more; its vector may.
+    if (this.#cosines === null && this.#hasAllWords()) {
+      for (const rid of around) if (!this.#scored.has(rid)) this.#wordless += 1;
+      return;
+    }
+    this.#load([...around]);
     this.#cosines?.read([...this.#scored.keys()]);
   }
 
@@ -325,6 +337,7 @@ class Recall {
     const scored = [...this.#scored.values()];
     const pairs = new PairWeights(
       scored.map(({ evidence }) => evidence),
+      scored.length + this.#wordless,
       this.#weights,
     );
     const lexicalOf = new Map(scored.map(({ row, evidence }) => [row.rid, pairs.score(evidence)]));

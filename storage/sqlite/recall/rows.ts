@@ -98,19 +98,20 @@ export class RowReader {
     }) as number[];
   }
 
-  /** The neighbours of a row in its namespace, nearest first. */
-  around(row: LoadedRow, distance: number): { before: number[]; after: number[] } {
-    const before = statement(
-      this.#database,
-      'SELECT rid FROM memories WHERE ns_id = ? AND rid < ? ORDER BY rid DESC LIMIT ?',
-      'pluck',
-    ).all(row.namespace, row.rid, distance) as number[];
-    const after = statement(
-      this.#database,
-      'SELECT rid FROM memories WHERE ns_id = ? AND rid > ? ORDER BY rid LIMIT ?',
-      'pluck',
-    ).all(row.namespace, row.rid, distance) as number[];
-    return { before, after };
+  /** For each row, its neighbours in its namespace and itself between them, in the order of the rows. */
+  chains(rids: readonly number[], distance: number): number[][] {
+    const side = (order: 'rid < memory.rid ORDER BY rid DESC' | 'rid > memory.rid ORDER BY rid') =>
+      `(SELECT group_concat(rid) FROM (SELECT rid FROM memories WHERE ns_id = memory.ns_id AND ${order} LIMIT @distance))`;
+    const sql = `SELECT memory.rid, ${side('rid < memory.rid ORDER BY rid DESC')}, ${side('rid > memory.rid ORDER BY rid')}
+      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value`;
+    const rows = statement(this.#database, sql, 'raw').all({
+      rids: `[${rids.join(',')}]`,
+      distance,
+    }) as [number, string | null, string | null][];
+    const numbers = (list: string | null) => (list === null ? [] : list.split(',').map(Number));
+    return rows.map(([rid, before, after]) =>
+      [...numbers(before), rid, ...numbers(after)].sort((left, right) => left - right),
+    );
   }
 
   /** The newest rows that match an expression and pass gate and filters; it examines `WIDENED_ROWS` matches. */

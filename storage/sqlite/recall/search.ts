@@ -106,6 +106,7 @@ function rank(
   }));
   const pairs = new PairWeights(
     found.map(({ evidence }) => evidence),
+    found.length,
     RANKING_WEIGHTS,
   );
   return found

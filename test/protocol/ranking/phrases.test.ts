@@ -21,7 +21,7 @@ function bestOf(query: string, texts: readonly string[]): string | undefined {
   const idf = new Float64Array(analysis.terms.length).fill(1);
   const scorer = new LexicalScorer(analysis, { idf, telling: idf }, 10, RANKING_WEIGHTS);
   const evidence = texts.map((text) => scorer.score('', text, ''));
-  const weights = new PairWeights(evidence, RANKING_WEIGHTS);
+  const weights = new PairWeights(evidence, evidence.length, RANKING_WEIGHTS);
   const scores = evidence.map((row) => weights.score(row));
   return texts[scores.indexOf(Math.max(...scores))];
 }
