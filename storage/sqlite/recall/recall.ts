@@ -35,8 +35,8 @@ const READ_ROWS_MIN = 24;
 const READ_ROWS_MAX = 160;
 /** Hits of the vector index that are examined. */
 const VECTOR_ROWS_MAX = 100;
-/** Rows whose neighbours are read. */
-const CONTEXT_ROWS = 32;
+/** Rows whose neighbours are read, beside as many as are asked for. */
+const CONTEXT_ROWS = 8;
 /** Prepared recalls that wait for their vectors; a dropped one is computed again when it is needed. */
 const PREPARED_MAX = 32;
 /** How often the list is read further when filters have left too few rows. */
@@ -108,6 +108,9 @@ function judgedOf(candidates: readonly Candidate[], ranked: readonly FusedRow[])
 /** True for a text that ends with a question mark; what is quoted or noted behind it in brackets does not count. */
 const isQuestion = (text: string): boolean =>
   /[?\uff1f\u061f]["'\u201d\u2019)\]\s]*(?:\[[^\]]*\]\s*)?$/u.test(text.slice(-400));
+
+/** Sums of the same weights differ in their last digits. */
+const ALL_WORDS = 1 - 1e-9;
 
 /** Titles that differ in spaces, case or forms of width are the same. */
 const sameTitleKey = (text: string): string =>
@@ -307,15 +310,8 @@ class Recall {
   /** Reads the neighbours of the best rows so far. */
   #readContext(): void {
     const distance = this.#weights.context.length;
-    const preliminary = fuse(this.#candidates(), this.#strength(), this.#weights);
-    // Also around best rows that do not pass, because all scores are relative to the best row.
-    const best = preliminary.slice(0, CONTEXT_ROWS);
-    const shown = preliminary.filter(({ rid }) => this.#passes(rid)).slice(0, CONTEXT_ROWS);
     const around = new Set<number>();
-    for (const chain of this.#rows.chains(
-      [...new Set([...best, ...shown].map(({ rid }) => rid))],
-      distance,
-    )) {
+    for (const chain of this.#rows.chains(this.#contextRows(), distance)) {
       for (let index = 1; index < chain.length; index++) {
         this.#next.set(chain[index - 1] ?? 0, chain[index] ?? 0);
         this.#previous.set(chain[index] ?? 0, chain[index - 1] ?? 0);
@@ -329,6 +325,15 @@ class Recall {
     }
     this.#load([...around]);
     this.#cosines?.read([...this.#scored.keys()]);
+  }
+
+  /** The best rows so far, also those that do not pass: all scores are relative to the best row. */
+  #contextRows(): number[] {
+    const rows = this.#request.limit + CONTEXT_ROWS;
+    if (this.#scored.size <= rows) return [...this.#scored.keys()];
+    const preliminary = fuse(this.#candidates(), this.#strength(), this.#weights).map(({ rid }) => rid);
+    const shown = preliminary.filter((rid) => this.#passes(rid)).slice(0, rows);
+    return [...new Set([...preliminary.slice(0, rows), ...shown])];
   }
 
   #candidates(): Candidate[] {
@@ -368,7 +373,12 @@ class Recall {
   #ranked(candidates: readonly Candidate[], strength: number): FusedRow[] {
     const rows = this.#byEvidence(candidates, strength);
     const query = sameTitleKey(this.#request.query);
-    const isTitled = ({ rid }: FusedRow) => sameTitleKey(this.#scored.get(rid)?.row.title ?? '') === query;
+    // Such a row has all words of the query.
+    const asked = this.#postings.idf.reduce((sum, weight) => sum + weight, 0) * ALL_WORDS;
+    const isTitled = ({ rid }: FusedRow) => {
+      const { row, evidence } = this.#scored.get(rid) ?? {};
+      return (evidence?.covered ?? 0) >= asked && sameTitleKey(row?.title ?? '') === query;
+    };
     const titled = rows.filter(isTitled);
     if (titled.length === 0) return rows;
     const ordered = [...titled, ...rows.filter((row) => !isTitled(row))];
