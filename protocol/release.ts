@@ -1,40 +1,60 @@
+import type { AgentQueries } from './agents/queries.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
+import { adoptionKind } from './decide/adoption-kind.js';
 import type { Deciding } from './decide/deciding.js';
 import { decideCreateLink } from './graph/create-link.js';
 import { decideInvalidateLink } from './graph/invalidate-link.js';
 import { decideDropLinks, decideImportLink } from './graph/links.js';
+import type { GraphQueries } from './graph/queries.js';
 import { decideNoteVeto } from './hooks/note-veto.js';
 import { decideEnsureQuota } from './identity/ensure-quota.js';
+import { Kinds } from './kinds/kinds.js';
 import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.js';
 import { decideConsolidate } from './lifecycle/consolidate.js';
+import type { LifecycleQueries } from './lifecycle/queries.js';
 import { decideResolve } from './lifecycle/resolve.js';
 import { decideUndoEdit } from './lifecycle/undo-edit.js';
+import { linkKind } from './links/link-kind.js';
 import { decidePlanEncoder, decideRequeue, decideSwitchEncoder } from './maintenance/encoders.js';
 import { decideClaim, decideRelease } from './maintenance/ownership.js';
+import type { MaintenanceQueries } from './maintenance/queries.js';
 import { decideReindex } from './maintenance/reindex-texts.js';
+import { aliasKind } from './memory/alias-kind.js';
+import { memoryKind } from './memory/memory-kind.js';
 import { decideFlagNearDuplicates } from './memory/near-duplicates.js';
 import { decidePromote } from './memory/promote.js';
 import { decidePrune } from './memory/prune-observations.js';
 import { decideEmbeddings } from './memory/put-embeddings.js';
+import type { MemoryQueries } from './memory/queries.js';
 import { decideDelete, decideExpire, decideForget } from './memory/remove.js';
+import { standardKind } from './memory/standard-kind.js';
 import { decideStore } from './memory/store.js';
 import { decideTouch } from './memory/touch.js';
 import { decideUpdate } from './memory/update.js';
+import type { MessageQueries } from './messages/queries.js';
+import { receiptKind } from './messages/receipt-kind.js';
 import { decideDropReceipts, decideMarkRead } from './messages/receipts.js';
 import { decideSendMessage } from './messages/send-message.js';
 import { decideShareMemory } from './messages/share-memory.js';
+import type { NamesQueries } from './namespaces/queries.js';
 import { decideRegisterEntity } from './namespaces/register-entity.js';
 import { decideClearStandard, decideSetStandard, decideUnpinRemoved } from './namespaces/standards.js';
 import { decideSettlePending, decideVotePending } from './policies/decide-pending.js';
 import { decideDropDecided } from './policies/drop-decided.js';
 import { decideEndSessions, decideForgetDecision } from './policies/forget-decision.js';
 import { decideLookAtAction } from './policies/look-at-action.js';
+import { pendingKind } from './policies/pending-kind.js';
+import type { GovernanceQueries } from './policies/queries.js';
+import { rememberedKind } from './policies/remembered-kind.js';
 import { decideRequestApproval } from './policies/request-approval.js';
+import { voteKind } from './policies/vote-kind.js';
 import { decideAdoptPeer } from './replication/adopt.js';
 import { decideApplyOperations, decideRetryParked } from './replication/apply-operations.js';
 import { decideBeginEpoch } from './replication/begin-epoch.js';
+import type { ReplicationQueries } from './replication/queries.js';
 import { decideReceive } from './replication/receive.js';
 import { decideRepairSubjects } from './replication/repair.js';
+import type { RepairQueries } from './replication/repair-queries.js';
 import { decideResetClock } from './replication/reset-clock.js';
 import { decidePeerProgress } from './replication/save-peer-progress.js';
 import { decideDropPayloads, decideNoteIntegrity } from './replication/scrub.js';
@@ -42,15 +62,32 @@ import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects
 import { decideUseNonce } from './replication/use-nonce.js';
 import { decidePutRule, decideRemoveRule } from './rules/change-rules.js';
 import { decideCheckAction } from './rules/check-action.js';
+import { ruleKind } from './rules/rule-kind.js';
 import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
+import type { TransferQueries } from './transfer/queries.js';
 import {
   decidePassEvents,
   decidePruneEvents,
   decideRecordDeliveries,
   decideResendEvents,
 } from './webhooks/deliveries.js';
+import type { WebhookQueries } from './webhooks/queries.js';
 import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
+
+/** Every kind that replicates. Declare a new one in its own file and list it here. */
+export const KINDS = new Kinds([
+  memoryKind,
+  linkKind,
+  standardKind,
+  adoptionKind,
+  aliasKind,
+  pendingKind,
+  voteKind,
+  rememberedKind,
+  ruleKind,
+  receiptKind,
+]);
 
 /**
  * Each command with its rule. A command is plain data, so it crosses threads and sockets unchanged. It is declared next
@@ -141,3 +178,28 @@ export type Outcomes = {
 };
 
 export type OutcomeOf<C extends Command> = Outcomes[C['kind']];
+
+/**
+ * Every query that a store answers without a change, as plain data, grouped by features. Every query that returns
+ * memories applies the visibility gate itself; `now` hides expired rows.
+ */
+export interface Queries
+  extends MemoryQueries,
+    LifecycleQueries,
+    AgentQueries,
+    GraphQueries,
+    NamesQueries,
+    GovernanceQueries,
+    MessageQueries,
+    WebhookQueries,
+    TransferQueries,
+    MaintenanceQueries,
+    ReplicationQueries,
+    RepairQueries {}
+
+export type Query = Queries[keyof Queries]['request'];
+
+/** The answer of each query when it succeeds. */
+export type Answers = { readonly [K in keyof Queries]: Queries[K]['answer'] };
+
+export type AnswerOf<Q extends Query> = Answers[Q['kind']];

@@ -1,8 +1,7 @@
 import { detailsOf, type Failure, type Result } from '../protocol/base/result.js';
 import type { Clock } from '../protocol/base/seams.js';
 import type { Subject } from '../protocol/kinds/kind.js';
-import type { AnswerOf, Query } from '../protocol/queries.js';
-import type { Command, OutcomeOf } from '../protocol/release.js';
+import type { AnswerOf, Command, OutcomeOf, Query } from '../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from './port.js';
 
 /** A row that is read repeatedly is marked at most once in this time. */

@@ -1,6 +1,5 @@
 import type { Result } from '../protocol/base/result.js';
-import type { AnswerOf, Query } from '../protocol/queries.js';
-import type { Command, OutcomeOf } from '../protocol/release.js';
+import type { AnswerOf, Command, OutcomeOf, Query } from '../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from './port.js';
 
 /** A store in front of another one, which passes everything on but commands. */

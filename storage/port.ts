@@ -1,6 +1,5 @@
 import type { Result } from '../protocol/base/result.js';
-import type { AnswerOf, Query } from '../protocol/queries.js';
-import type { Command, OutcomeOf } from '../protocol/release.js';
+import type { AnswerOf, Command, OutcomeOf, Query } from '../protocol/release.js';
 
 /** In every queue, interactive work goes before background work. */
 export type Lane = 'interactive' | 'background';

@@ -1,7 +1,7 @@
 import { EMBED_STORE_ROWS_MAX } from '../../protocol/base/limits.js';
 import type { Result } from '../../protocol/base/result.js';
 import { EMBED_STATES, type EmbeddedRow, type EmbedState } from '../../protocol/memory/embed-state.js';
-import type { Answers } from '../../protocol/queries.js';
+import type { Answers } from '../../protocol/release.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 

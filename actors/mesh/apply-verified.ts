@@ -2,14 +2,11 @@ import { detailsOf, type Failure, failed, ok, type Result } from '../../protocol
 import type { Clock } from '../../protocol/base/seams.js';
 import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import { operationId } from '../../protocol/log/operation-log.js';
-import type {
-  ParkedOperation,
-  RefusedOperation,
-  VerifiedOperation,
-} from '../../protocol/log/wire-operation.js';
+import type { VerifiedOperation } from '../../protocol/log/wire-operation.js';
 import type { ApplyOperations, ApplyOutcome } from '../../protocol/replication/apply-operations.js';
 import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
 import type { VerifiedBatch } from '../../protocol/replication/verified-batch.js';
+import type { ParkedOperation, RefusedOperation } from '../../protocol/wire/bodies.js';
 import type { Store } from '../../storage/port.js';
 
 /** Where verified operations are applied. */

@@ -1,7 +1,7 @@
 import { RANGE_NAMESPACES_MAX } from '../../protocol/base/limits.js';
 import { type BucketDigests, differingRanges, type KindNamespace } from '../../protocol/log/ranges.js';
+import { heldByAll, type Scope } from '../../protocol/log/scope.js';
 import { type Have, haveOf } from '../../protocol/log/wire-operation.js';
-import { heldByAll, type Scope } from '../../protocol/peers/peer.js';
 import { checkBucketsReply, checkNamespacesReply } from '../../protocol/wire/ranges-messages.js';
 import type { Exchange } from './exchange.js';
 import { type NamespacesPage, readBuckets, readNamespaces } from './namespace-digests.js';

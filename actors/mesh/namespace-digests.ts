@@ -2,7 +2,7 @@ import { DIGESTS_LOOKED_MAX, RANGE_NAMESPACES_BYTES_MAX } from '../../protocol/b
 import { ok, type Result } from '../../protocol/base/result.js';
 import { addBuckets } from '../../protocol/log/digest.js';
 import type { BucketDigests, NamespaceDigest } from '../../protocol/log/ranges.js';
-import type { Scope } from '../../protocol/peers/peer.js';
+import type { Scope } from '../../protocol/log/scope.js';
 import type { ReadBuckets, ReadNamespaces } from '../../protocol/replication/queries.js';
 import type { Store } from '../../storage/port.js';
 

@@ -8,6 +8,7 @@ import type { Clock } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { headBytes, type SignedHead, type WireOperation } from '../../protocol/log/wire-operation.js';
 import { mayHave, type Peer } from '../../protocol/peers/peer.js';
+import { KINDS } from '../../protocol/release.js';
 import type { Store } from '../../storage/port.js';
 import type { MeshSelf } from './parts.js';
 import type { PeerClient, SignedBody } from './peer-client.js';
@@ -166,7 +167,7 @@ function suits(batch: Batch, end: number, limit: number): boolean {
 
 /** A peer that may not hold a namespace gets only the header, so that the chain still verifies. */
 function scoped(operation: WireOperation, peer: Peer): WireOperation {
-  return mayHave(peer, operation) ? operation : { ...operation, payload: null };
+  return mayHave(peer, operation, KINDS) ? operation : { ...operation, payload: null };
 }
 
 function base64(bytes: Uint8Array): string {

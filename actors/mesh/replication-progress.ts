@@ -1,5 +1,5 @@
 import { operationId } from '../../protocol/log/operation-log.js';
-import type { ParkedOperation } from '../../protocol/log/wire-operation.js';
+import type { ParkedOperation } from '../../protocol/wire/bodies.js';
 
 /** Most parked operations that are remembered for one peer; beyond that the oldest entries are forgotten. */
 const PARKED_MAX = 10_000;

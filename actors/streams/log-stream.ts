@@ -1,7 +1,7 @@
 import { CHANGE_POLL_MS } from '../../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Scheduler } from '../../protocol/base/seams.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { ReadStore } from '../../storage/port.js';
 import type { ChildSpec } from '../core/child.js';
 import { loopChild, type NextRound, type Wake } from '../core/loop.js';

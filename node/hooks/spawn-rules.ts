@@ -1,9 +1,10 @@
 import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
 import type { Clock, Crypto, Log } from '../../protocol/base/seams.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
+import type { RuleTrust } from '../../protocol/decide/permissions.js';
 import type { Action } from '../../protocol/rules/action.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
-import { evaluateRules, type RuleTrust } from '../../protocol/rules/rules.js';
+import { evaluateRules } from '../../protocol/rules/rules.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import { freeDiskGib } from '../free-disk.js';

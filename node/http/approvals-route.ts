@@ -1,6 +1,6 @@
 import type { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import { ok } from '../../protocol/base/result.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import { type Caller, isMadeId } from '../identity/caller.js';
 import { logStreamRoute } from './log-stream-route.js';
 import type { StreamRoute } from './stream-route.js';

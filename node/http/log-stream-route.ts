@@ -1,6 +1,6 @@
 import type { LogStream } from '../../actors/streams/log-stream.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { Caller } from '../identity/caller.js';
 import type { StreamRoute } from './stream-route.js';
 

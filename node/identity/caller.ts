@@ -1,4 +1,4 @@
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 
 /** Who calls, as far as the surface knows. */
 export interface Caller {

@@ -1,5 +1,6 @@
 import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
 import type { Roster } from '../../protocol/peers/peer.js';
+import { KINDS } from '../../protocol/release.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
 import { parsePeerScopes } from '../config/peer-scopes.js';
 import type { Services } from '../pipeline/call.js';
@@ -25,7 +26,13 @@ export function openFileRoster({
 
 /** Verifies operations for a node, by the keys and scopes of a roster. */
 export function openVerifier({ peerId, machineKey, crypto }: Services, roster: Roster): Verifier {
-  return new Verifier({ self: { peerId, signer: machineKey }, roster, crypto, publicKeyProblem });
+  return new Verifier({
+    self: { peerId, signer: machineKey },
+    roster,
+    crypto,
+    publicKeyProblem,
+    kinds: KINDS,
+  });
 }
 
 /** The receiver of a node, by its settings. */

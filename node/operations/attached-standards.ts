@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { ReadCall } from '../pipeline/call.js';
 
 const standard = z.object({ namespace: z.string(), id: z.string(), title: z.string(), content: z.string() });

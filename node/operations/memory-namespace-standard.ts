@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as limits from '../../protocol/base/limits.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
-import { GATES } from '../../protocol/namespaces/effective-policy.js';
+import { GATES } from '../../protocol/decide/gate.js';
 import type { Excepted } from '../../protocol/namespaces/excepted.js';
 import { type Governance, shownGovernance } from '../../protocol/namespaces/policy-members.js';
 import type { ShownStandard } from '../../protocol/namespaces/queries.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
+import type { NodeQuotas } from '../../protocol/decide/permissions.js';
 import {
   freshUse,
   GLOBAL_QUOTA_NAMESPACE,
   limitsOf,
-  type NodeQuotas,
   type QuotaUse,
   quotaHolder,
   rolledUse,

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import { type MemoryJson, type MemoryRow, memoryJson } from '../../protocol/memory/memory.js';
-import type { RecallRequest, VectorEvidence, Viewer } from '../../protocol/memory/recall-request.js';
-import type { Answers } from '../../protocol/queries.js';
+import type { RecallRequest, VectorEvidence } from '../../protocol/memory/recall-request.js';
 import { RECALL_MIN_SCORE, WEAK_MIN_SCORE } from '../../protocol/ranking/likelihood.js';
+import type { Answers } from '../../protocol/release.js';
 import type { ReadCall } from '../pipeline/call.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
 import { RULE_TEXT_LENGTH_MAX } from '../../protocol/base/rule-limits.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
+import type { RuleTrust } from '../../protocol/decide/permissions.js';
 import type { Rule } from '../../protocol/rules/rule-kind.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
-import { type RuleTrust, ruleProblem } from '../../protocol/rules/rules.js';
+import { ruleProblem } from '../../protocol/rules/rules.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { defineOperation } from '../pipeline/operation.js';
 

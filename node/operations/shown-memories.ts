@@ -1,4 +1,5 @@
-import { type Memory, memoryJson, ownerOf } from '../../protocol/memory/memory.js';
+import { ownerOf } from '../../protocol/identity/owner.js';
+import { type Memory, memoryJson } from '../../protocol/memory/memory.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { attesterOf, claimsAttestation, isAttested, shownAsClaimed } from './judge.js';
 

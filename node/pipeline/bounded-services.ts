@@ -1,8 +1,7 @@
 import { WRITE_DEADLINE_MS } from '../../protocol/base/limits.js';
 import type { Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
-import type { Command, OutcomeOf } from '../../protocol/release.js';
+import type { AnswerOf, Command, OutcomeOf, Query } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Services } from './call.js';
 

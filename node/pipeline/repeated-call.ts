@@ -1,8 +1,8 @@
 import { type Hooks, NO_HOOKS } from '../../actors/hooks/hooks.js';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import { decides } from '../../protocol/hooks/events.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
 import type { Services } from './call.js';
 import { keyedRandom } from './keyed-random.js';
 import { seenMemory } from './seen-memories.js';

@@ -1,8 +1,8 @@
 import { HOOK_LOOKUPS_AT_ONCE } from '../../actors/hooks/limits.js';
 import type { Instant, MemoryId } from '../../protocol/base/meanings.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
 import type { ReadStore } from '../../storage/port.js';
 
 interface Looking {

@@ -4,8 +4,7 @@ import { REQUEST_DEADLINE_MS, WRITE_DEADLINE_MS } from '../../protocol/base/limi
 import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
 import type { RankedMemories, RecallMemories } from '../../protocol/memory/queries.js';
-import type { AnswerOf, Answers, Query } from '../../protocol/queries.js';
-import type { Command, OutcomeOf } from '../../protocol/release.js';
+import type { AnswerOf, Answers, Command, OutcomeOf, Query } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store, TimedCommand } from '../../storage/port.js';
 import type { Reader } from '../../storage/sqlite/reader.js';
 import type { Read, Reading } from '../threads/messages.js';

@@ -1,4 +1,5 @@
-import type { RecallFilter, VectorEvidence, Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
+import type { RecallFilter, VectorEvidence } from '../../protocol/memory/recall-request.js';
 
 /** The question of a recall to the semantic side. */
 export interface SemanticRequest {

@@ -1,5 +1,5 @@
 import type { NodePolicy } from '../../protocol/decide/node-policy.js';
-import type { Answers, Query } from '../../protocol/queries.js';
+import type { Answers, Query } from '../../protocol/release.js';
 import type { SelfCheckPage } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { fail } from '../../protocol/base/result.js';
-import { KINDS } from '../../protocol/kinds/kinds.js';
+import { KINDS } from '../../protocol/release.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { Reader } from '../../storage/sqlite/reader.js';

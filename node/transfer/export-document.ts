@@ -1,10 +1,10 @@
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX, EXPORT_PAGE_SIZE } from '../../protocol/base/limits.js';
 import type { Failure } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { RecordPlace } from '../../protocol/kinds/record.js';
 import type { Link } from '../../protocol/links/link.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
-import type { AnswerOf } from '../../protocol/queries.js';
+import type { AnswerOf } from '../../protocol/release.js';
 import type {
   ExportLinkPlace,
   ExportLinks,

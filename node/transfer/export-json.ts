@@ -1,8 +1,8 @@
-import { KINDS } from '../../protocol/kinds/kinds.js';
 import { NO_REST, parsedObject, type Rest } from '../../protocol/kinds/payload.js';
 import type { RecordImage } from '../../protocol/kinds/record.js';
 import type { Link } from '../../protocol/links/link.js';
 import { type Memory, type MemoryJson, memoryJson } from '../../protocol/memory/memory.js';
+import { KINDS } from '../../protocol/release.js';
 
 /**
  * A memory in an export: as clients see it, with the stored instant of its creation and the author's signature, so that

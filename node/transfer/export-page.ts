@@ -1,10 +1,10 @@
 import { EXPORT_BYTES_MAX, EXPORT_LINKS_MAX } from '../../protocol/base/limits.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { RecordImage, RecordPlace } from '../../protocol/kinds/record.js';
 import type { Link } from '../../protocol/links/link.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { LeftOut } from '../../protocol/memory/queries.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
 import type { ReadServices } from '../pipeline/call.js';
 import type { ExportCursor, RowCursor } from './export-cursor.js';
 

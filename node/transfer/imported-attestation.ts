@@ -1,6 +1,7 @@
 import { canonicalInstant } from '../../protocol/base/time.js';
+import { ownerOf } from '../../protocol/identity/owner.js';
 import { writeEnvelopeBytes } from '../../protocol/identity/write-envelope.js';
-import { type Memory, ownerOf } from '../../protocol/memory/memory.js';
+import type { Memory } from '../../protocol/memory/memory.js';
 import type { ReadServices } from '../pipeline/call.js';
 
 /** The value of an imported signature. */

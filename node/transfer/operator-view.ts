@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from '../../protocol/base/result.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { Caller } from '../identity/caller.js';
 
 /**

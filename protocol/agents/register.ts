@@ -1,15 +1,15 @@
 import { AGENT_KEYS_BEFORE_MAX, LAST_SEEN_INTERVAL_SECONDS } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
-import { type Failure, fail, failed, failure } from '../base/result.js';
+import { fail, failed } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, memoryByTitle, type ReadRequest, read } from '../decide/reads.js';
+import { memoryById, memoryByTitle } from '../decide/reads.js';
 import { AGENTS_NAMESPACE, type AgentRecord, agentKeysOf, agentOf, agentTitle } from '../identity/agent.js';
 import { chargeRegistration } from '../identity/ensure-quota.js';
-import type { SignedEnvelope } from '../identity/signed-envelope.js';
-import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import { ownerOf } from '../identity/owner.js';
+import type { Memory, MemoryRow } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
-import type { Viewer } from '../memory/recall-request.js';
 
 /** Registers an agent, or refreshes its record (interface §2.4). */
 export interface RegisterAgent {
@@ -149,18 +149,4 @@ function audit(by: string, type: string, memory: Memory) {
   const { agent_id, agent_type, pubkey_b64 } = agentOf(memory);
   const payload = { agent_id, agent_type, ...(pubkey_b64 === undefined ? {} : { pubkey_b64 }) };
   return { mutation: 'append-audit', event: { agentId: by, type, payload } } as const;
-}
-
-/**
- * Why a verified envelope cannot be used inside the write transaction: it was used before (ATTESTATION_REPLAYED), or
- * its key is no longer the agent's (ATTESTATION_FAILED). Null when it can be used.
- */
-export function* envelopeProblem(envelope: SignedEnvelope): Generator<ReadRequest, Failure | null, never> {
-  const memoryId = yield* read('used-envelope', { fingerprint: envelope.fingerprint });
-  if (memoryId !== null) {
-    const message = 'this signed write was accepted before; sign it again with a new created_at';
-    return failure('ATTESTATION_REPLAYED', message, { existing_id: memoryId });
-  }
-  if ((yield* read('agent-key', { agentId: envelope.agentId })) === envelope.publicKey) return null;
-  return { code: 'ATTESTATION_FAILED', message: 'the signing key is not bound to this agent' };
 }

@@ -1,12 +1,12 @@
 import type { Instant, PeerId } from '../base/meanings.js';
 import type { Result } from '../base/result.js';
 import type { Kinds } from '../kinds/kinds.js';
-import type { SeenRow } from '../policies/pending-kind.js';
-import type { RuleTrust } from '../rules/rules.js';
 import type { Mutation } from './mutations.js';
 import type { NodePolicy } from './node-policy.js';
+import type { RuleTrust } from './permissions.js';
 import type { ReadRequest } from './reads.js';
 import type { Requester } from './requester.js';
+import type { SeenRow } from './rows.js';
 
 /**
  * How a write decides. A decision is a generator. It yields the rows that it must read; the engine loads them inside

@@ -1,6 +1,5 @@
 import type { MemoryId, Origin, SubjectId } from '../base/meanings.js';
 import type { VersionVector } from '../base/version-vector.js';
-import type { QuotaLimits } from '../identity/quota.js';
 import type { Subject } from '../kinds/kind.js';
 import type { Dot, Facts, Settled } from '../kinds/version.js';
 import type { AuditEvent } from '../log/audit.js';
@@ -19,6 +18,7 @@ import type { OutboxEvent } from '../webhooks/outbox.js';
 import type { LostEvents } from '../webhooks/queries.js';
 import type { Subscription } from '../webhooks/subscription.js';
 import type { Announcement } from '../webhooks/webhook-event.js';
+import type { QuotaLimits } from './permissions.js';
 import type { DatabaseOwner, Row } from './rows.js';
 
 /**

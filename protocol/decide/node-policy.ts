@@ -1,8 +1,12 @@
 import { publicKeyFromText } from '../base/key-text.js';
 import * as limits from '../base/limits.js';
-import type { NodeQuotas } from '../identity/quota.js';
-import type { RuleSettings } from '../rules/rule-signature.js';
-import type { NodeGovernance, PermissionMode, PermissionRule } from './permissions.js';
+import type {
+  NodeGovernance,
+  NodeQuotas,
+  PermissionMode,
+  PermissionRule,
+  RuleSettings,
+} from './permissions.js';
 
 /** The settings that rules see, named as their rows in node/config, with the values of a store that was given none. */
 const DEFAULTS = {

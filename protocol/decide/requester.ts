@@ -1,5 +1,5 @@
 import type { AgentId } from '../base/meanings.js';
-import type { Viewer } from '../memory/recall-request.js';
+import type { Viewer } from '../base/viewer.js';
 
 /** Who requested an action. */
 export interface Requester {

@@ -26,3 +26,13 @@ export interface DatabaseOwner {
   /** Wall-clock milliseconds. */
   readonly expiresAtMs: number;
 }
+
+/** A row that an action was requested about, as it was then: its version, and the digest of its text. */
+export interface SeenRow {
+  readonly kind: 'memory' | 'link';
+  readonly id: string;
+  /** 0 for a link, which has no versions. */
+  readonly version: number;
+  /** SHA-256, hex. What reads move (the expiry, the tier, the counts) is not part of it. */
+  readonly digest: string;
+}

@@ -2,16 +2,17 @@ import { REFLECTION_LINKS_EXAMINED_MAX } from '../base/limits.js';
 import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import { canonicalInstant } from '../base/time.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { read } from '../decide/reads.js';
 import { chargeLink } from '../identity/ensure-quota.js';
 import { type Link, linkId } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
+import { linkRow } from '../links/link-row.js';
 import { mayChange } from '../memory/access.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { pastWithPeriod } from './earlier-periods.js';
-import { linkRow, shownEnds } from './links.js';
+import { shownEnds } from './links.js';
 import { dependentsOf } from './superseded-reflections.js';
 
 /** Links two memories; a link that holds stays as it is. */

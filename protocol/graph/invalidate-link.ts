@@ -1,14 +1,15 @@
 import type { AgentId, Instant } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import { canonicalInstant } from '../base/time.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Link, type LinkKey, unsigned } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
+import { linkRow } from '../links/link-row.js';
 import { mayChange } from '../memory/access.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { pastWithEnd } from './earlier-periods.js';
-import { linkRow, shownEnds } from './links.js';
+import { shownEnds } from './links.js';
 
 /** Says that a link no longer holds; the link stays for questions about the past (interface §3). */
 export interface InvalidateLink {

@@ -1,6 +1,6 @@
 import type { Instant, MemoryId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { Link, Relation } from '../links/link.js';
-import type { Viewer } from '../memory/recall-request.js';
 
 /** The links of a memory, in both directions, whose other end is visible; the memory's id may be a prefix. */
 export interface LinksOfMemory {

@@ -1,14 +1,15 @@
 import type { MemoryId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, type Reading, read } from '../decide/reads.js';
 import type { Row } from '../decide/rows.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Link, type LinkKey, linkId, RELATIONS, type Relation } from '../links/link.js';
 import { linkKind, linkWord } from '../links/link-kind.js';
+import { linkRow } from '../links/link-row.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { MemoryRow } from '../memory/memory.js';
-import type { Viewer } from '../memory/recall-request.js';
 
 export interface ImportLink {
   readonly kind: 'import-link';
@@ -47,11 +48,6 @@ export function* shownEnds(
   const target = yield* memoryById(target_id);
   const isShown = (end: MemoryRow | null) => end !== null && !isExpired(end, now) && isVisible(end, viewer);
   return isShown(source) && isShown(target) ? { source: source!, target: target! } : null;
-}
-
-/** The row of a link; null when there is none. */
-export function* linkRow(key: LinkKey): Reading<Row<Link> | null> {
-  return (yield* read('subject-row', { kind: linkKind.name, id: linkId(key) })) as Row<Link> | null;
 }
 
 /** Imports a link between two existing memories; an existing link stays as it is. */

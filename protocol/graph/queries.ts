@@ -1,7 +1,7 @@
 import type { Ask } from '../base/ask.js';
 import type { Instant, MemoryId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { Link, Relation } from '../links/link.js';
-import type { Viewer } from '../memory/recall-request.js';
 import type { LineageDirection, LineageNode } from './lineage.js';
 import type { LinksOfMemory, LinksOfMemoryAnswer, NamedLinks, NamedLinksAnswer } from './link-queries.js';
 import type { GraphMoment } from './moment.js';

@@ -1,12 +1,13 @@
 import { REFLECTION_DEPENDENTS_TOLD_MAX } from '../base/limits.js';
 import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
 import { instantAfter } from '../base/time.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Reading, read } from '../decide/reads.js';
+import { ownerOf } from '../identity/owner.js';
 import type { Link, LinkKey } from '../links/link.js';
 import { isExpired, isVisible } from '../memory/access.js';
-import { type Memory, ownerOf } from '../memory/memory.js';
+import type { Memory } from '../memory/memory.js';
 import { newMemory } from '../memory/new-memory.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { isNameless } from '../memory/update.js';
 import { addressProblem, inboxOf, MESSAGE_SOURCE, MESSAGE_TAG } from '../namespaces/mail.js';
 

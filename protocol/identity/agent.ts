@@ -1,5 +1,4 @@
 import type { AgentId } from '../base/meanings.js';
-import type { Memory } from '../memory/memory.js';
 
 /** Agents are memories of this namespace, so they replicate like all other memories (reference-http §8). */
 export const AGENTS_NAMESPACE = '_agents';
@@ -37,7 +36,11 @@ export function agentKeysOf(metadata: Readonly<Record<string, unknown>>): AgentK
 }
 
 /** Reads the record out of its memory. */
-export function agentOf(memory: Memory): AgentRecord {
+export function agentOf(memory: {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly created_at: string;
+  readonly updated_at: string;
+}): AgentRecord {
   const { metadata } = memory;
   const text = (key: string) => (typeof metadata[key] === 'string' ? (metadata[key] as string) : '');
   const key = metadata['pubkey_b64'];

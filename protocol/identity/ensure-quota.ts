@@ -1,12 +1,12 @@
 import type { DetailsOf } from '../base/error-details.js';
 import { type Failure, failed, failure, ok, type Result } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type ReadRequest, read } from '../decide/reads.js';
-import type { Memory } from '../memory/memory.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { AGENTS_NAMESPACE } from './agent.js';
 import {
+  type Charged,
   chargedBytes,
   freshUse,
   GLOBAL_QUOTA_NAMESPACE,
@@ -38,8 +38,8 @@ export interface EnsureQuotaOutcome {
  * only) or its bytes in that namespace; otherwise what to charge. `before` is the row that this one replaces.
  */
 export function* chargeFor(
-  memory: Memory,
-  before: Memory | null,
+  memory: Charged,
+  before: Charged | null,
   context: DecisionContext,
 ): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
   const limits = context.policy.quota;
@@ -72,7 +72,7 @@ export function* chargeFor(
  * links of the day in the source's namespace are used up.
  */
 export function* chargeLink(
-  source: Memory,
+  source: Charged,
   viewer: Viewer,
   context: DecisionContext,
 ): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
@@ -92,7 +92,7 @@ export function* chargeLink(
 
 /** Why a restored row does not fit: QUOTA_EXCEEDED, or null. It does not count for the day. */
 export function* storageProblem(
-  memory: Memory,
+  memory: Charged,
   context: DecisionContext,
 ): Generator<ReadRequest, Failure | null, never> {
   const holder = holderOf(memory);

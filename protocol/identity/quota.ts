@@ -1,20 +1,8 @@
 import { WRITTEN_PER_STORED_BYTE } from '../base/limits.js';
 import type { Instant } from '../base/meanings.js';
 import { utf8Bytes } from '../base/utf8.js';
-import { type Memory, ownerOf } from '../memory/memory.js';
-
-/** What one agent may store in one namespace (interface §2.9, §8). */
-export interface QuotaLimits {
-  readonly memoriesPerDay: number;
-  readonly storageBytes: number;
-  readonly linksPerDay: number;
-}
-
-/** The quotas of a node: those of each agent, and its own. */
-export interface NodeQuotas extends QuotaLimits {
-  /** Registrations of new or changed agents, of all callers together. */
-  readonly registrationsPerDay: number;
-}
+import type { NodeQuotas, QuotaLimits } from '../decide/permissions.js';
+import { ownerOf } from './owner.js';
 
 /** The bytes that one agent may write into the log in a day, over all namespaces. */
 export const writtenBytesPerDay = ({ storageBytes }: QuotaLimits): number =>
@@ -60,13 +48,21 @@ export function quotaHolder(agentId: string): string {
   return agentId.replace(/:(?:(pid-)\d+(?:-[0-9a-f]{8})?|(req-)[0-9a-f]{8})$/, ':$1$2*');
 }
 
+/** What of a memory decides who is charged for it, and how much. */
+export interface Charged {
+  readonly namespace: string;
+  readonly title: string;
+  readonly content: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
 /** The bytes that a memory is charged with: title, content and metadata (reference-http §3.7). */
-export function chargedBytes(memory: Pick<Memory, 'title' | 'content' | 'metadata'>): number {
+export function chargedBytes(memory: Pick<Charged, 'title' | 'content' | 'metadata'>): number {
   return utf8Bytes(memory.title) + utf8Bytes(memory.content) + utf8Bytes(JSON.stringify(memory.metadata));
 }
 
 /** The holder that a memory's bytes are charged to; null for a row without an owner. */
-export function holderOf(memory: Memory): string | null {
+export function holderOf(memory: Pick<Charged, 'metadata'>): string | null {
   const owner = ownerOf(memory);
   return owner === null ? null : quotaHolder(owner);
 }

@@ -1,5 +1,6 @@
-import type { AgentId, SubjectId } from '../base/meanings.js';
+import type { SubjectId } from '../base/meanings.js';
 import type { Crypto } from '../base/seams.js';
+import type { UsedEnvelope } from '../log/used-envelope.js';
 import type { Payload } from './payload.js';
 import type { Dot, Facts, LiveVersion, RemovedVersion, Settled, Version } from './version.js';
 
@@ -36,17 +37,6 @@ export interface AuthorVerdict {
   readonly holds: boolean;
   /** The envelope that the author signed, where it could be presented again; it counts once in the mesh. */
   readonly envelope: UsedEnvelope | null;
-}
-
-/** A signed write envelope that was accepted. */
-export interface UsedEnvelope {
-  readonly agentId: AgentId;
-  /** The key that signed it, as the row spells it. */
-  readonly publicKey: string;
-  /** SHA-256 of its bytes, hex. */
-  readonly fingerprint: string;
-  /** No node accepts it from this time on. */
-  readonly expiresAtMs: number;
 }
 
 /** The verdict on a payload that claims no author. */

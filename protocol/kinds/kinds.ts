@@ -1,13 +1,3 @@
-import { adoptionKind } from '../decide/adoption-kind.js';
-import { linkKind } from '../links/link-kind.js';
-import { aliasKind } from '../memory/alias-kind.js';
-import { memoryKind } from '../memory/memory-kind.js';
-import { standardKind } from '../memory/standard-kind.js';
-import { receiptKind } from '../messages/receipt-kind.js';
-import { pendingKind } from '../policies/pending-kind.js';
-import { rememberedKind } from '../policies/remembered-kind.js';
-import { voteKind } from '../policies/vote-kind.js';
-import { ruleKind } from '../rules/rule-kind.js';
 import type { Kind, Role } from './kind.js';
 
 /** What an operation's word means: its kind and role. */
@@ -49,17 +39,3 @@ export class Kinds {
     return this.byWord.get(word) ?? null;
   }
 }
-
-/** Every kind that replicates. Declare a new one in its own file and list it here. */
-export const KINDS = new Kinds([
-  memoryKind,
-  linkKind,
-  standardKind,
-  adoptionKind,
-  aliasKind,
-  pendingKind,
-  voteKind,
-  rememberedKind,
-  ruleKind,
-  receiptKind,
-]);

@@ -1,5 +1,6 @@
 import { fail, failed } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, read } from '../decide/reads.js';
@@ -9,7 +10,6 @@ import type { ArchivedRow } from '../memory/archived-memory.js';
 import type { Memory, Tier } from '../memory/memory.js';
 import type { PurgeReason } from '../memory/memory-kind.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { titleRoom } from '../memory/title-room.js';
 import { notOwner } from '../memory/update.js';
 

@@ -1,6 +1,7 @@
 import { ACCESS_COUNT_MAX } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById } from '../decide/reads.js';
@@ -10,7 +11,6 @@ import type { Memory, MemoryRow, Tier } from '../memory/memory.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
 import { newMemory } from '../memory/new-memory.js';
 import { ownLinks } from '../memory/own-link.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { nextTitle, titleRoom } from '../memory/title-room.js';
 import { notOwner } from '../memory/update.js';
 import { type Audience, audienceOf, commonKind, plainSummary, unionOfTags } from './consolidation.js';

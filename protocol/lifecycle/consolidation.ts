@@ -1,7 +1,8 @@
 import { CONTENT_BYTES_MAX, TAGS_MAX } from '../base/limits.js';
 import { fail, ok, type Result } from '../base/result.js';
 import { excerpt, utf8Bytes } from '../base/utf8.js';
-import { type Kind, type Memory, ownerOf } from '../memory/memory.js';
+import { ownerOf } from '../identity/owner.js';
+import type { Kind, Memory } from '../memory/memory.js';
 
 /**
  * Pure functions that make a consolidation from its sources (interface §4.4, decisions "Life cycle"): its text, its

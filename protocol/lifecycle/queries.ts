@@ -1,9 +1,9 @@
 import type { Ask } from '../base/ask.js';
 import type { Instant } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { ArchivedMemory } from '../memory/archived-memory.js';
 import type { ForgetFilter } from '../memory/forget-filter.js';
 import type { Memory } from '../memory/memory.js';
-import type { Viewer } from '../memory/recall-request.js';
 
 /** Queries of the life cycle and the archive (interface §4.4, §4.8), each with its answer. */
 export interface LifecycleQueries {

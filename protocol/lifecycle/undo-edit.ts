@@ -1,5 +1,6 @@
 import { canonicalJson } from '../base/canonical-json.js';
 import { fail, failed } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
@@ -7,7 +8,6 @@ import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
 import type { MemoryImage } from '../memory/memory-kind.js';
 import { replaceMemory } from '../memory/memory-writes.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { titleRoom } from '../memory/title-room.js';
 import { claimedWhenTextChanged, notFound, notOwner } from '../memory/update.js';
 

@@ -1,6 +1,6 @@
 import type { Origin } from '../base/meanings.js';
 import type { Crypto } from '../base/seams.js';
-import type { Scope } from '../peers/peer.js';
+import type { Scope } from './scope.js';
 import type { Have, WireOperation } from './wire-operation.js';
 
 /**

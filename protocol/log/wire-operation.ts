@@ -1,6 +1,6 @@
 import type { Origin, PeerId } from '../base/meanings.js';
-import type { UsedEnvelope } from '../kinds/kind.js';
 import type { OperationHeader } from './operation-log.js';
+import type { UsedEnvelope } from './used-envelope.js';
 
 /**
  * The messages that nodes exchange about the operation log (design: mesh; interface §4.10). All of them are plain JSON.
@@ -54,18 +54,6 @@ export interface OperationPage {
   readonly more: boolean;
 }
 
-/** Body of `POST /api/v1/sync/push` between nodes; the arrays of legacy callers may be in it too. */
-export interface PushBody {
-  readonly sender_agent_id: string;
-  /** RFC 3339; with it the receiver remembers the nonce only for the time window. */
-  readonly sender_wall_clock: string;
-  /** The node that the message is for: nobody can pass it on to another. */
-  readonly receiver: string;
-  readonly memories: readonly unknown[];
-  readonly operations: readonly WireOperation[];
-  readonly heads: readonly SignedHead[];
-}
-
 /** Why an operation was refused; it may be offered again. */
 export type RefusalReason =
   /** Operations of the origin are missing before it; `have` says where to begin. */
@@ -96,49 +84,6 @@ export type ParkReason =
    * Out of scope: it moved a memory of this node there, so the memory has no row here. Peers are told `out_of_scope`.
    */
   | 'elsewhere';
-
-export interface RefusedOperation {
-  readonly origin: Origin;
-  readonly seq: number;
-  readonly reason: RefusalReason;
-}
-
-export interface ParkedOperation {
-  readonly op_id: string;
-  readonly reason: ParkReason;
-}
-
-/** Answer of `POST /api/v1/sync/push`; durable when it is sent. */
-export interface PushReply {
-  /** Items that took effect, items recorded without effect, and items that were refused or parked. */
-  readonly applied: number;
-  readonly noop: number;
-  readonly skipped: number;
-  readonly receiver_agent_id: string;
-  /** Latest stamp that the receiver has of each peer. */
-  readonly receiver_clock: { readonly entries: Readonly<Record<string, string>> };
-  readonly dry_run: boolean;
-  /** The last sequences of the origins that the push named. */
-  readonly have: Have;
-  readonly refused: readonly RefusedOperation[];
-  readonly parked: readonly ParkedOperation[];
-  /** The receiver's wall clock, to measure skew. */
-  readonly wall_clock: string;
-  /** Release that the receiver runs. When it changes, the sender offers refused operations again. */
-  readonly version?: string;
-}
-
-/** Answer of `GET /api/v1/sync/since` with a cursor. */
-export interface PullReply extends OperationPage {
-  /** The cursor of the next page: what the caller has after taking this page. */
-  readonly next_cursor: string;
-  /** Everything that the sender has. */
-  readonly have: Have;
-  /** Root digest over what the caller may hold, when nothing was left to send. */
-  readonly root: string | null;
-  readonly wall_clock: string;
-  readonly version?: string;
-}
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {

@@ -1,8 +1,8 @@
 import type { Ask } from '../base/ask.js';
 import type { Instant, PeerId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { AuditHeads, AuditRow } from '../log/audit.js';
 import type { MemoryRow } from '../memory/memory.js';
-import type { Viewer } from '../memory/recall-request.js';
 import type { EncoderRef } from './encoder-ref.js';
 
 /** Queries of upkeep, each with its answer. */

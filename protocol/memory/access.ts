@@ -1,7 +1,8 @@
 import type { AgentId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
-import { addresseeOf, type Memory, ownerOf } from './memory.js';
-import type { Viewer } from './recall-request.js';
+import { addresseeOf, ownerOf } from '../identity/owner.js';
+import type { Memory } from './memory.js';
 
 /** True when the row's expiry has passed: such a row is hidden from every caller at once. */
 export function isExpired(memory: Pick<Memory, 'expires_at'>, now: string): boolean {

@@ -1,10 +1,10 @@
 import { failed, type Result } from '../base/result.js';
+import type { AnyCommand } from '../decide/command.js';
 import type { Decision, DecisionContext } from '../decide/deciding.js';
 import type { Mutation, Write } from '../decide/mutations.js';
 import type { Reading } from '../decide/reads.js';
 import { writtenProblem } from '../identity/ensure-quota.js';
 import { holderOf, quotaHolder } from '../identity/quota.js';
-import type { Command } from '../release.js';
 import type { Memory } from './memory.js';
 import { memoryKind } from './memory-kind.js';
 
@@ -14,7 +14,7 @@ import { memoryKind } from './memory-kind.js';
  * charged, unless its rule says whom they are charged to. Removals are not charged either, so that an agent can always make room.
  */
 export function* chargeWrites<T>(
-  command: Command,
+  command: AnyCommand,
   result: Result<Decision<T>>,
   context: DecisionContext,
 ): Reading<Result<Decision<T>>> {

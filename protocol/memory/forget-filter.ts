@@ -1,5 +1,5 @@
+import type { Viewer } from '../base/viewer.js';
 import type { Tier } from './memory.js';
-import type { Viewer } from './recall-request.js';
 /** The live memories that a forget selects; null fields do not restrict. */
 export interface ForgetFilter {
   /** Exact. */

@@ -1,5 +1,5 @@
 import type { Instant } from '../base/meanings.js';
-import type { Viewer } from './recall-request.js';
+import type { Viewer } from '../base/viewer.js';
 
 /** A memory that says nearly the same as another one. */
 export interface NearDuplicate {

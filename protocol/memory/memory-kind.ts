@@ -2,6 +2,7 @@ import { memoryIdProblem } from '../base/ids.js';
 import * as limits from '../base/limits.js';
 import type { Instant } from '../base/meanings.js';
 import { verifyClaim } from '../identity/author-claim.js';
+import { ownerOf } from '../identity/owner.js';
 import { latest, latestOrNever, mergeBy } from '../kinds/joins.js';
 import type { Kind } from '../kinds/kind.js';
 import {
@@ -29,7 +30,7 @@ import {
   type Settled,
   type Version,
 } from '../kinds/version.js';
-import { higherTier, KINDS, type Memory, ownerOf, TIERS } from './memory.js';
+import { higherTier, KINDS, type Memory, TIERS } from './memory.js';
 
 const LOCAL_KEYS = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen'] as const;
 

@@ -171,16 +171,3 @@ const OPTIONAL_KEYS = [
 export function higherTier(a: Tier, b: Tier): Tier {
   return TIERS.indexOf(a) >= TIERS.indexOf(b) ? a : b;
 }
-
-/** The agent that owns a memory, or null for rows without one. */
-export function ownerOf(memory: Pick<Memory, 'metadata'>): string | null {
-  const owner = memory.metadata['agent_id'];
-  return typeof owner === 'string' ? owner : null;
-}
-
-/** The agent that a message is addressed to, or null. */
-export function addresseeOf(memory: Pick<Memory, 'metadata'>): string | null {
-  const { target_agent_id: target, recipient_agent_id: recipient } = memory.metadata;
-  if (typeof target === 'string') return target;
-  return typeof recipient === 'string' ? recipient : null;
-}

@@ -1,11 +1,12 @@
 import type { DecisionContext } from '../decide/deciding.js';
 import type { Write } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
-import { linkRow } from '../graph/links.js';
+import { ownerOf } from '../identity/owner.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Link, linkId, type Relation, UNENDED } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
-import { type Memory, ownerOf } from './memory.js';
+import { linkRow } from '../links/link-row.js';
+import type { Memory } from './memory.js';
 
 /**
  * The links that a change of memories makes by itself: from a memory to those that it came from or takes the place of. A

@@ -1,5 +1,6 @@
 import { withAncestors } from '../base/ids.js';
 import { fail, failed } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
@@ -7,7 +8,6 @@ import { isExpired, isVisible, mayChange } from './access.js';
 import { higherTier, type Memory, type MemoryRow } from './memory.js';
 import { insertMemory, replaceMemory } from './memory-writes.js';
 import { ownLinks } from './own-link.js';
-import type { Viewer } from './recall-request.js';
 import { titleRoom } from './title-room.js';
 import { claimed, notFound, notOwner } from './update.js';
 

@@ -1,5 +1,6 @@
 import type { Ask } from '../base/ask.js';
 import type { AgentId, Instant } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type {
   FindLookAlikes,
   FlaggedDuplicates,
@@ -9,7 +10,7 @@ import type {
 } from './look-alikes.js';
 import type { Memory, MemoryRow, Tier } from './memory.js';
 import type { ObservationJson } from './recall-ledger.js';
-import type { RankedRow, RecallRequest, Viewer } from './recall-request.js';
+import type { RankedRow, RecallRequest } from './recall-request.js';
 
 /** Queries of memories, each with its answer. */
 export interface MemoryQueries {

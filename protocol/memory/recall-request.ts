@@ -1,18 +1,9 @@
-import type { AgentId, Instant } from '../base/meanings.js';
+import type { Instant } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { ConfidenceTier } from './confidence.js';
 import type { Tier } from './memory.js';
 
 /** The data that the parts of recall exchange: the request as a reader gets it, and the evidence of the two indexes. */
-
-/** The caller; decides which rows exist for it (decisions, "visibility"). */
-export interface Viewer {
-  /** Sees everything: admin routes, and MCP without SVC_AGENT_ID. */
-  readonly all: boolean;
-  /** The caller's agent id. */
-  readonly agentId: AgentId | null;
-  /** The caller's namespace position (`as_agent`) for the scopes team, unit and org. */
-  readonly asNamespace: string | null;
-}
 
 /**
  * The best rows of the vector index for one query vector, in the namespaces of the request and visible to its owners.

@@ -1,9 +1,9 @@
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
 import type { ForgetFilter } from './forget-filter.js';
 import { removeMemory } from './memory-writes.js';
-import type { Viewer } from './recall-request.js';
 import { giveWay } from './store.js';
 import { notFound, notOwner } from './update.js';
 

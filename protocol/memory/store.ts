@@ -1,18 +1,18 @@
-import { envelopeProblem } from '../agents/register.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../base/limits.js';
 import { fail, failed } from '../base/result.js';
 import { characters } from '../base/utf8.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
+import { envelopeProblem } from '../identity/signed-envelope.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { isEntity } from './entity.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from './memory.js';
 import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
 import type { OnConflict } from './on-conflict.js';
-import type { Viewer } from './recall-request.js';
 
 export interface StoreMemory {
   readonly kind: 'store-memory';

@@ -2,12 +2,12 @@ import type { ErrorCode } from '../base/errors.js';
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../base/limits.js';
 import { fail, ok, type Result } from '../base/result.js';
 import { characters } from '../base/utf8.js';
+import type { Viewer } from '../base/viewer.js';
 import type { DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryByTitle, type ReadRequest } from '../decide/reads.js';
 import { isExpired, isVisible } from './access.js';
 import type { Memory } from './memory.js';
-import type { Viewer } from './recall-request.js';
 import { giveWay } from './store.js';
 
 /** The viewer that claims a title, and the rows that the same transaction removes anyway. */

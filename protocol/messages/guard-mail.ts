@@ -1,13 +1,13 @@
 import { fail, type Result } from '../base/result.js';
+import type { AnyCommand } from '../decide/command.js';
 import type { Decision } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { Memory } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { addresseeOf, isMail } from '../namespaces/mail.js';
-import type { Command } from '../release.js';
 
 /** The commands that may write messages and shared copies: their own, and those of peers and admins. */
-const MAIL_COMMANDS: ReadonlySet<Command['kind']> = new Set([
+const MAIL_COMMANDS: ReadonlySet<string> = new Set([
   'send-message',
   'share-memory',
   'import-memory',
@@ -22,7 +22,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['life', 'promote']);
  * was sent, or move one. Both may be removed, and one that was removed comes back for its addressee alone: its sender must
  * not undo a deletion.
  */
-export function guardMail<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
+export function guardMail<T>(command: AnyCommand, result: Result<Decision<T>>): Result<Decision<T>> {
   if (!result.ok || MAIL_COMMANDS.has(command.kind)) return result;
   for (const mutation of result.value.mutations) {
     const namespace = writtenMail(mutation);
@@ -36,7 +36,7 @@ export function guardMail<T>(command: Command, result: Result<Decision<T>>): Res
 }
 
 /** True for a restore by the addressee, an admin or the operator. */
-function bringsBack(command: Command, mutation: Mutation, namespace: string): boolean {
+function bringsBack(command: AnyCommand, mutation: Mutation, namespace: string): boolean {
   if (mutation.mutation !== 'write' || mutation.word !== 'restore' || !('viewer' in command)) return false;
   const { viewer } = command;
   return viewer !== undefined && (viewer.all || viewer.agentId === addresseeOf(namespace));

@@ -1,13 +1,13 @@
 import type { AgentId, MemoryId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, read } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
+import { addresseeOf } from '../identity/owner.js';
 import { NO_REST } from '../kinds/payload.js';
 import { isExpired } from '../memory/access.js';
-import { addresseeOf } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { inboxOf } from '../namespaces/mail.js';
 import { type Receipt, receiptKind } from './receipt-kind.js';
 

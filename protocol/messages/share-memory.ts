@@ -1,5 +1,6 @@
 import type { AgentId, MemoryId } from '../base/meanings.js';
 import { failed } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, read } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
@@ -7,7 +8,6 @@ import { isExpired, isVisible } from '../memory/access.js';
 import { ADDRESSEE_KEYS, type Memory, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { insertMemory } from '../memory/memory-writes.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { notFound } from '../memory/update.js';
 import { SHARED_SOURCE, sharedNamespace } from '../namespaces/mail.js';
 

@@ -1,5 +1,6 @@
 import { withAncestors } from '../base/ids.js';
 import type { AgentId } from '../base/meanings.js';
+import type { Gate } from '../decide/gate.js';
 import type { Standard } from '../memory/standard-kind.js';
 import { DEFAULT_GOVERNANCE, type Governance, governanceProblem } from './policy-members.js';
 import { EVERYWHERE, standardChain } from './standard-chain.js';
@@ -8,10 +9,6 @@ import { isOperators, partOf } from './standard-owner.js';
 /** Who may do an action (interface §2.5), from the loosest to the strictest. */
 export const LEVELS = ['any', 'registered', 'owner', 'approve'] as const;
 export type Level = (typeof LEVELS)[number];
-
-/** The members of a policy that gate an action. */
-export const GATES = ['write', 'promote', 'delete'] as const;
-export type Gate = (typeof GATES)[number];
 
 /** Who decides on a pending action. */
 export type Approver =

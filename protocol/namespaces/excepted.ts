@@ -1,5 +1,6 @@
+import { GATES, type Gate } from '../decide/gate.js';
 import type { Standard } from '../memory/standard-kind.js';
-import { GATES, type Gate, isLooser, policyFor } from './effective-policy.js';
+import { isLooser, policyFor } from './effective-policy.js';
 import { standardChain } from './standard-chain.js';
 
 /** A namespace below a standard, and what of that does not count there. */

@@ -1,10 +1,10 @@
 import { isReservedNamespace } from '../base/ids.js';
 import type { AgentId } from '../base/meanings.js';
+import type { Gate } from '../decide/gate.js';
 import { type Reading, read } from '../decide/reads.js';
 import { AGENTS_NAMESPACE, agentTitle } from '../identity/agent.js';
 import type { Standard } from '../memory/standard-kind.js';
 import {
-  type Gate,
   type GatePolicy,
   gatePolicy,
   namespacesAbove,

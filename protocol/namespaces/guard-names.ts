@@ -1,14 +1,15 @@
 import { fail, type Result } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
+import type { AnyCommand } from '../decide/command.js';
 import type { Decision, DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { Reading } from '../decide/reads.js';
+import { ownerOf } from '../identity/owner.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import { type Alias, aliasKind } from '../memory/alias-kind.js';
 import { entityIdOf, foldedAlias, isEntity } from '../memory/entity.js';
-import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import type { Memory, MemoryRow } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
-import type { Viewer } from '../memory/recall-request.js';
-import type { Command } from '../release.js';
 import { nameHolder } from './names.js';
 
 /**
@@ -17,7 +18,7 @@ import { nameHolder } from './names.js';
  * the agent that adds it.
  */
 export function* guardNames<T>(
-  command: Command,
+  command: AnyCommand,
   result: Result<Decision<T>>,
   context: DecisionContext,
 ): Reading<Result<Decision<T>>> {

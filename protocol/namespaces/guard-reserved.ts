@@ -1,18 +1,18 @@
 import { isReservedNamespace } from '../base/ids.js';
 import { fail, type Result } from '../base/result.js';
+import type { AnyCommand } from '../decide/command.js';
 import type { Decision } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
 import type { Memory } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
-import type { Command } from '../release.js';
 import { isMail } from './mail.js';
 
 /**
  * The commands that may bring a memory into a namespace of the service: those that make its own rows, those of peers and
  * imports, and those that put a row back where it was.
  */
-const RESERVED_COMMANDS: ReadonlySet<Command['kind']> = new Set([
+const RESERVED_COMMANDS: ReadonlySet<string> = new Set([
   'register-agent',
   'send-message',
   'share-memory',
@@ -26,7 +26,7 @@ const RESERVED_COMMANDS: ReadonlySet<Command['kind']> = new Set([
  * Refuses every other store or move into a namespace that begins with `_`, whatever its rule says: policies do not hold
  * there, and the service may use any such name.
  */
-export function guardReserved<T>(command: Command, result: Result<Decision<T>>): Result<Decision<T>> {
+export function guardReserved<T>(command: AnyCommand, result: Result<Decision<T>>): Result<Decision<T>> {
   if (!result.ok || RESERVED_COMMANDS.has(command.kind)) return result;
   for (const mutation of result.value.mutations) {
     const namespace = broughtInto(command, mutation);
@@ -39,7 +39,7 @@ export function guardReserved<T>(command: Command, result: Result<Decision<T>>):
 }
 
 /** The namespace of the service that a mutation brings a memory into; null for any other mutation. */
-function broughtInto(command: Command, mutation: Mutation): string | null {
+function broughtInto(command: AnyCommand, mutation: Mutation): string | null {
   if (mutation.mutation !== 'write' || mutation.kind !== memoryKind.name) return null;
   const { namespace } = mutation.image as Memory;
   const stays =

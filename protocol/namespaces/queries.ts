@@ -1,7 +1,7 @@
 import type { Ask } from '../base/ask.js';
 import type { Instant, MemoryId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { EntityRecord } from '../memory/aliases.js';
-import type { Viewer } from '../memory/recall-request.js';
 import type { Excepted } from './excepted.js';
 import type { Governance } from './policy-members.js';
 

@@ -1,18 +1,19 @@
 import { CONTENT_BYTES_MAX, ENTITY_ALIASES_MAX } from '../base/limits.js';
 import { fail, failed } from '../base/result.js';
 import { utf8Bytes } from '../base/utf8.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Write } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, type Reading, read } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
+import { ownerOf } from '../identity/owner.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Alias } from '../memory/alias-kind.js';
 import { aliasesOf, aliasImage, aliasWrite, type EntityRecord, entityRecord } from '../memory/aliases.js';
 import { entityIdOf, foldedAlias, isEntity } from '../memory/entity.js';
-import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import type { Memory, MemoryRow } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { giveWay } from '../memory/store.js';
 import { nameHolder } from './names.js';
 

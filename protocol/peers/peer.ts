@@ -1,9 +1,7 @@
 import type { PeerId } from '../base/meanings.js';
-import { KINDS, type Kinds } from '../kinds/kinds.js';
+import type { Kinds } from '../kinds/kinds.js';
 import { EPOCH_KIND } from '../log/epoch-notice.js';
-
-/** Globs (`*` one segment, `**` any suffix) of the namespaces that a node may hold; null means all. */
-export type Scope = readonly string[] | null;
+import { mayHold, type Scope } from '../log/scope.js';
 
 /** A node of the mesh as another node knows it. */
 export interface Peer {
@@ -38,33 +36,6 @@ export interface Roster {
   onChange(listener: () => void): () => void;
 }
 
-/** True when a peer may hold the contents of a namespace. */
-export function mayHold({ allowedNamespaces }: Pick<Peer, 'allowedNamespaces'>, namespace: string): boolean {
-  return heldByAll([allowedNamespaces])(namespace);
-}
-
-/** True for a scope that holds every namespace. */
-export const isWhole = (scope: Scope): boolean => scope === null || scope.includes('**');
-
-/** True when a peer may hold a namespace and all those below it. */
-export function mayHoldBelow(
-  { allowedNamespaces }: Pick<Peer, 'allowedNamespaces'>,
-  namespace: string,
-): boolean {
-  const deep = allowedNamespaces?.filter((glob) => glob === '**' || glob.endsWith('/**')) ?? null;
-  return mayHold({ allowedNamespaces: deep }, namespace);
-}
-
-/** Tells of many namespaces whether every one of some scopes holds them. */
-export function heldByAll(scopes: readonly Scope[]): (namespace: string) => boolean {
-  const parsed = scopes.flatMap((globs) => (globs === null ? [] : [globs.map((glob) => glob.split('/'))]));
-  if (parsed.length === 0) return () => true;
-  return (namespace) => {
-    const segments = namespace.split('/');
-    return parsed.every((patterns) => patterns.some((pattern) => matches(pattern, segments)));
-  };
-}
-
 interface Worded {
   /** The word of the operation. */
   readonly kind: string;
@@ -77,25 +48,6 @@ export function mayWrite(peer: Pick<Peer, 'allowedNamespaces'>, { kind, namespac
 }
 
 /** True when a peer may have the payload of an operation; some kinds go to every peer. */
-export function mayHave(
-  peer: Pick<Peer, 'allowedNamespaces'>,
-  operation: Worded,
-  kinds: Kinds = KINDS,
-): boolean {
+export function mayHave(peer: Pick<Peer, 'allowedNamespaces'>, operation: Worded, kinds: Kinds): boolean {
   return kinds.ofWord(operation.kind)?.kind.reach === 'everybody' || mayWrite(peer, operation);
-}
-
-/** `*` matches one segment, a final `**` any suffix (reference-federation §1.3). */
-export const matchesGlob = (glob: string, namespace: string): boolean =>
-  matches(glob.split('/'), namespace.split('/'));
-
-function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  const last = pattern.length - 1;
-  for (let index = 0; index <= last; index += 1) {
-    const part = pattern[index]!;
-    if (part === '**' && index === last) return true;
-    const segment = segments[index];
-    if (segment === undefined || (part !== '*' && part !== segment)) return false;
-  }
-  return pattern.length === segments.length;
 }

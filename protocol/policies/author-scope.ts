@@ -1,8 +1,8 @@
 import { type Failure, failure } from '../base/result.js';
 import type { Approved } from '../decide/deciding.js';
 import { type Reading, read } from '../decide/reads.js';
+import { isWhole, mayHold } from '../log/scope.js';
 import type { Changes } from '../memory/changes.js';
-import { isWhole, mayHold } from '../peers/peer.js';
 import type { Command } from '../release.js';
 import { gatedAction } from './gated-action.js';
 import type { Judge, PolicyVerdict } from './policy.js';

@@ -1,13 +1,13 @@
 import { REMEMBERED_LIST_MAX } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { GATES } from '../decide/gate.js';
 import { read } from '../decide/reads.js';
 import { dropRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { peerOfOrigin } from '../log/wire-operation.js';
-import type { Viewer } from '../memory/recall-request.js';
-import { GATES } from '../namespaces/effective-policy.js';
 import { type Remembered, rememberedId, rememberedKind } from './remembered-kind.js';
 
 /** Removes what was decided about an action, at all of its gates; later actions of that kind ask again. */

@@ -1,9 +1,9 @@
 import type { MemoryId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { PermissionOp } from '../decide/permissions.js';
 import type { Reading } from '../decide/reads.js';
 import { type Changes, type GatedPlace, memoryChanges, placesOf, promoting } from '../memory/changes.js';
 import type { Memory } from '../memory/memory.js';
-import type { Viewer } from '../memory/recall-request.js';
 import type { Command } from '../release.js';
 import { PUT_ASIDE, type ReadPutAside } from './put-aside.js';
 

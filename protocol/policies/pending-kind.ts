@@ -1,5 +1,6 @@
 import * as limits from '../base/limits.js';
 import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
+import type { SeenRow } from '../decide/rows.js';
 import { nameOf } from '../kinds/home.js';
 import { isCount, isObject, isText, isTextOrNull, oneOf, type Rest } from '../kinds/payload.js';
 import { recordKind } from '../kinds/record-kind.js';
@@ -12,16 +13,6 @@ export type PendingState = (typeof PENDING_STATES)[number];
 export interface Approval {
   readonly agent_id: AgentId;
   readonly approved_at: Instant;
-}
-
-/** A row that an action was requested about, as it was then: its version, and the digest of its text. */
-export interface SeenRow {
-  readonly kind: 'memory' | 'link';
-  readonly id: string;
-  /** 0 for a link, which has no versions. */
-  readonly version: number;
-  /** SHA-256, hex. What reads move (the expiry, the tier, the counts) is not part of it. */
-  readonly digest: string;
 }
 
 /** A memory as an action would write it, as far as an approver decides about it. */

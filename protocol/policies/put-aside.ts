@@ -1,12 +1,13 @@
 import { agentIdProblem, memoryIdProblem, namespaceProblem } from '../base/ids.js';
 import { ARCHIVE_IDS_MAX } from '../base/limits.js';
 import { type Requester, requesterViewer } from '../decide/requester.js';
+import { ownerOf } from '../identity/owner.js';
 import type { Kind } from '../kinds/kind.js';
 import { isInteger, isObject, isText, isTextOrNull, isTexts, oneOf } from '../kinds/payload.js';
 import { instant, orNull } from '../kinds/replicated-value.js';
 import { type LinkKey, RELATIONS } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
-import { type Memory, ownerOf, TIERS } from '../memory/memory.js';
+import { type Memory, TIERS } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { ON_CONFLICT } from '../memory/on-conflict.js';
 import { claimed } from '../memory/update.js';

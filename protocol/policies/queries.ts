@@ -1,6 +1,6 @@
 import type { Ask } from '../base/ask.js';
 import type { AgentId, Instant, SubjectId } from '../base/meanings.js';
-import type { Viewer } from '../memory/recall-request.js';
+import type { Viewer } from '../base/viewer.js';
 import type { Rule } from '../rules/rule-kind.js';
 import type { PendingAction, PendingState } from './pending-kind.js';
 import type { Remembered } from './remembered-kind.js';

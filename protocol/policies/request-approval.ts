@@ -7,19 +7,14 @@ import { numbered } from '../decide/home.js';
 import { read } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import { requesterViewer } from '../decide/requester.js';
+import type { SeenRow } from '../decide/rows.js';
 import { chargeRequest } from '../identity/ensure-quota.js';
 import { quotaHolder } from '../identity/quota.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { peerOfOrigin } from '../log/wire-operation.js';
 import type { Approver } from '../namespaces/effective-policy.js';
-import {
-  type AskedPlace,
-  type ComingRow,
-  type PendingAction,
-  pendingKind,
-  type SeenRow,
-} from './pending-kind.js';
+import { type AskedPlace, type ComingRow, type PendingAction, pendingKind } from './pending-kind.js';
 
 /** Puts a command aside until it is approved (interface §2.6). This node is the home of the pending action. */
 export interface RequestApproval {

@@ -1,13 +1,13 @@
 import { type Failure, failure } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Reading, read } from '../decide/reads.js';
+import type { SeenRow } from '../decide/rows.js';
 import { linkId } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
 import { isVisible } from '../memory/access.js';
 import { type Changes, linkChanges, memoryChanges } from '../memory/changes.js';
 import type { Memory } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
-import type { Viewer } from '../memory/recall-request.js';
-import type { SeenRow } from './pending-kind.js';
 
 /** The rows that a command looked at by their ids, or changes, as far as its caller sees them. */
 export function* seenRows(changes: Changes, viewer: Viewer): Reading<readonly SeenRow[]> {

@@ -14,14 +14,13 @@ import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../log/epoch-notice
 import { operationId } from '../log/operation-log.js';
 import {
   type Have,
-  type ParkedOperation,
   type ParkReason,
   peerOfOrigin,
   type RefusalReason,
-  type RefusedOperation,
   type SignedHead,
   type VerifiedOperation,
 } from '../log/wire-operation.js';
+import type { ParkedOperation, RefusedOperation } from '../wire/bodies.js';
 import { admits, purgeReasonOf, versionOf } from './payloads.js';
 import { repairRenamed } from './repair.js';
 import { reachesOut } from './scope.js';

@@ -7,9 +7,9 @@ import type {
   NamespaceDigest,
   OperationPlace,
 } from '../log/ranges.js';
+import type { Scope } from '../log/scope.js';
 import type { Have, OperationPage, WireOperation } from '../log/wire-operation.js';
 import type { MemoryRow } from '../memory/memory.js';
-import type { Scope } from '../peers/peer.js';
 import type { PeerParked, PeerProgress } from './peer-progress.js';
 import type { UsedNonce } from './used-nonce.js';
 

@@ -1,19 +1,19 @@
 import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
+import { ownerOf } from '../identity/owner.js';
+import { mayHold } from '../log/scope.js';
 import { isExpired } from '../memory/access.js';
 import {
   ADDRESSEE_KEYS,
   higherTier,
   type Memory,
   type MemoryRow,
-  ownerOf,
   PRESERVED_METADATA_KEYS,
 } from '../memory/memory.js';
 import { memoryPayload } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
 import { giveWay, withAttestation } from '../memory/store.js';
-import { mayHold } from '../peers/peer.js';
 
 /** A memory of a peer that knows no operations (reference-federation §1.7). */
 export interface ReceiveMemory {

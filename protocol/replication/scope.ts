@@ -2,8 +2,8 @@ import { APPROVALS_MAX } from '../base/limits.js';
 import { includes } from '../base/version-vector.js';
 import { type Reading, read } from '../decide/reads.js';
 import type { About, Kind } from '../kinds/kind.js';
+import { isWhole, mayHold, mayHoldBelow } from '../log/scope.js';
 import type { VerifiedOperation } from '../log/wire-operation.js';
-import { isWhole, mayHold, mayHoldBelow } from '../peers/peer.js';
 import { pendingKind } from '../policies/pending-kind.js';
 import { maximal } from './versions.js';
 

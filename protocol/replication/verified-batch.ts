@@ -1,4 +1,5 @@
-import type { RefusedOperation, SignedHead, VerifiedOperation } from '../log/wire-operation.js';
+import type { SignedHead, VerifiedOperation } from '../log/wire-operation.js';
+import type { RefusedOperation } from '../wire/bodies.js';
 /** The operations of a message after they were verified against each other, without the store. */
 export interface VerifiedBatch {
   readonly operations: readonly VerifiedOperation[];

@@ -14,8 +14,7 @@ export interface VerifierParts {
   readonly roster: Roster;
   readonly crypto: Crypto;
   readonly publicKeyProblem: KeyProblem;
-  /** When absent: every kind of this release. */
-  readonly kinds?: Kinds | undefined;
+  readonly kinds: Kinds;
 }
 
 /**

@@ -2,7 +2,7 @@ import { publicKeyFromText, signatureFromText } from '../base/key-text.js';
 import { PUBLIC_KEYS_IMPORTED_MAX } from '../base/limits.js';
 import type { Crypto } from '../base/seams.js';
 import { type AuthorContext, type AuthorVerdict, NO_AUTHOR } from '../kinds/kind.js';
-import { KINDS, type Kinds } from '../kinds/kinds.js';
+import type { Kinds } from '../kinds/kinds.js';
 
 /** Says why a public key is refused, or null: `publicKeyProblem`, which loads a curve that few processes need. */
 export type KeyProblem = (publicKey: Uint8Array) => string | null;
@@ -16,7 +16,7 @@ export class AuthorVerifier {
   constructor(
     crypto: Crypto,
     private readonly keyProblem: KeyProblem,
-    private readonly kinds: Kinds = KINDS,
+    private readonly kinds: Kinds,
   ) {
     this.context = { crypto, signatureFromText, keyFromText: (text) => this.fitKey(text) };
   }

@@ -7,12 +7,12 @@ import {
   headBytes,
   peerOfOrigin,
   type RefusalReason,
-  type RefusedOperation,
   type SignedHead,
   type VerifiedOperation,
   type WireOperation,
 } from '../log/wire-operation.js';
 import { mayWrite, type Peer } from '../peers/peer.js';
+import type { RefusedOperation } from '../wire/bodies.js';
 import type { ReadOperation } from '../wire/wire-schema.js';
 import type { VerifiedBatch } from './verified-batch.js';
 import type { AuthorVerifier } from './verify-author.js';

@@ -1,7 +1,8 @@
 import { type Failure, failed, type Result } from '../base/result.js';
+import type { AnyCommand } from '../decide/command.js';
 import type { Decision, DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import type { Command } from '../release.js';
+import type { RemoveRule } from './change-rules.js';
 import { type Rule, ruleKind } from './rule-kind.js';
 
 /**
@@ -9,7 +10,7 @@ import { type Rule, ruleKind } from './rule-kind.js';
  * every change of one that counts. Imports pass here too. Rules of other nodes come as their log says.
  */
 export function guardRules<T>(
-  command: Command,
+  command: AnyCommand,
   result: Result<Decision<T>>,
   { ruleTrust }: DecisionContext,
 ): Result<Decision<T>> {
@@ -20,7 +21,7 @@ export function guardRules<T>(
     if (mutation.kind !== ruleKind.name) return false;
     const before = mutation.before as Rule | null;
     if (mutation.mutation === 'remove') {
-      const signature = command.kind === 'remove-rule' ? command.signature : null;
+      const signature = command.kind === 'remove-rule' ? (command as RemoveRule).signature : null;
       return counts(before) && !ruleTrust.mayRemove(before!, signature);
     }
     const rule = mutation.image as Rule;

@@ -1,5 +1,5 @@
+import type { Viewer } from '../base/viewer.js';
 import type { PermissionOp, PermissionRule } from '../decide/permissions.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { matchesGlob } from './glob.js';
 
 /**

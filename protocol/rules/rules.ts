@@ -1,3 +1,4 @@
+import type { RuleTrust } from '../decide/permissions.js';
 import { type Action, namespaceOf } from './action.js';
 import { isActionKind, readMatcher } from './matchers.js';
 import type { Rule } from './rule-kind.js';
@@ -15,16 +16,6 @@ export interface RuleDecision {
   readonly reason: string | null;
   /** Rules that ask for a note about the action. */
   readonly logged: readonly string[];
-}
-
-/** Which rules count on a node. */
-export interface RuleTrust {
-  /** False for a rule without a valid signature of the operator, where an operator key is set. */
-  readonly isTrusted: (rule: Rule) => boolean;
-  /** True when a rule may be removed with a signature over the removal, or with none. */
-  readonly mayRemove: (rule: Rule, signature: string | null) => boolean;
-  /** True lets actions pass whose rules cannot be evaluated. */
-  readonly failOpen: boolean;
 }
 
 /** A node without an operator key: all rules count. */

@@ -1,14 +1,15 @@
 import { canonicalJson } from '../base/canonical-json.js';
 import { fail } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, memoryByTitle, read } from '../decide/reads.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
+import { ownerOf } from '../identity/owner.js';
 import { isExpired } from '../memory/access.js';
-import { type Memory, type MemoryRow, ownerOf } from '../memory/memory.js';
+import type { Memory, MemoryRow } from '../memory/memory.js';
 import { memoryPayload } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { giveWay, mergedMemory } from '../memory/store.js';
 
 /** Imports a row of an export; the caller's permission is checked before (interface §4.10). */

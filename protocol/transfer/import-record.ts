@@ -2,13 +2,13 @@ import { hasControlCharacter, namespaceProblem } from '../base/ids.js';
 import { HEADER_TEXT_LENGTH_MAX } from '../base/limits.js';
 import { fail, failed, ok, type Result } from '../base/result.js';
 import { canonicalInstant } from '../base/time.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
 import { type Kind, wordsOf } from '../kinds/kind.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { Rest } from '../kinds/payload.js';
 import type { RecordImage } from '../kinds/record.js';
-import type { Viewer } from '../memory/recall-request.js';
 
 /** Imports a record of any exported kind; the caller's permission is checked before (interface §4.10). */
 export interface ImportRecord {

@@ -1,10 +1,10 @@
 import type { Ask } from '../base/ask.js';
 import type { Instant } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { RecordImage, RecordPlace } from '../kinds/record.js';
 import type { Link } from '../links/link.js';
 import type { MemoryRow } from '../memory/memory.js';
 import type { LeftOut } from '../memory/queries.js';
-import type { Viewer } from '../memory/recall-request.js';
 
 /** Queries of exports, each with its answer. */
 export interface TransferQueries {

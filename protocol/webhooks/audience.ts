@@ -1,7 +1,7 @@
 import type { AgentId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import { isVisible } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
-import type { Viewer } from '../memory/recall-request.js';
 import type { PendingAction } from '../policies/pending-kind.js';
 import { mayKnow } from '../policies/queries.js';
 

@@ -5,10 +5,10 @@ import {
   WEBHOOK_RETRY_MS,
 } from '../base/limits.js';
 import type { Instant } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
-import type { Viewer } from '../memory/recall-request.js';
 import type { OutboxEvent } from './outbox.js';
 import { isOwn, type Subscription } from './subscription.js';
 

@@ -1,9 +1,9 @@
 import { WEBHOOK_BODY_BYTES_MAX } from '../base/limits.js';
 import { instantFromMs } from '../base/time.js';
 import { utf8Bytes } from '../base/utf8.js';
+import type { AnyCommand } from '../decide/command.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, read } from '../decide/reads.js';
-import type { Command } from '../release.js';
 import { announcementsOf, canBeEvent } from './events.js';
 import { bodyOf, correlationId } from './outbox.js';
 import type { WebhookEvent } from './webhook-event.js';
@@ -14,7 +14,10 @@ const NONE: readonly Mutation[] = [];
  * Records the events of a decision in the same transaction: one row for each, however many subscriptions there are. Who
  * gets them is decided when they are sent.
  */
-export function* emitEvents(command: Command, mutations: readonly Mutation[]): Reading<readonly Mutation[]> {
+export function* emitEvents(
+  command: AnyCommand,
+  mutations: readonly Mutation[],
+): Reading<readonly Mutation[]> {
   if (!mutations.some(canBeEvent) || !(yield* read('is-subscribed', {}))) return NONE;
   const all = yield* announcementsOf(command, mutations);
   return all.map(

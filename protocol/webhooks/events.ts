@@ -1,14 +1,15 @@
 import { withAncestors } from '../base/ids.js';
+import type { AnyCommand } from '../decide/command.js';
 import type { Mutation } from '../decide/mutations.js';
 import { memoryById, type Reading } from '../decide/reads.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
+import { ownerOf } from '../identity/owner.js';
 import type { Link } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
-import { type Memory, ownerOf, TIERS } from '../memory/memory.js';
+import { type Memory, TIERS } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { type PendingAction, type PendingState, pendingKind } from '../policies/pending-kind.js';
 import { proposalOf } from '../policies/proposal.js';
-import type { Command } from '../release.js';
 import { sightOf, whoSees } from './audience.js';
 import type { EventType } from './event-types.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
@@ -35,7 +36,7 @@ export const canBeEvent = (mutation: Mutation): boolean =>
  * operation of a peer announces what the peer announced. Only a store that merges into a memory shows by its command.
  */
 export function* announcementsOf(
-  command: Command,
+  command: AnyCommand,
   mutations: readonly Mutation[],
 ): Reading<readonly Announcement[]> {
   const changes = mutations.flatMap((mutation) => changeOf(mutation) ?? []);
@@ -72,7 +73,7 @@ const named = ({ kind, id }: { readonly kind: string; readonly id: string }) => 
 
 function* announcementOf(
   change: Change,
-  command: Command,
+  command: AnyCommand,
   written: ReadonlyMap<string, Memory | null>,
 ): Reading<readonly Announcement[]> {
   switch (change.kind) {
@@ -85,7 +86,10 @@ function* announcementOf(
   }
 }
 
-function* memoryEvent({ before, after, reason }: Change, command: Command): Reading<readonly Announcement[]> {
+function* memoryEvent(
+  { before, after, reason }: Change,
+  command: AnyCommand,
+): Reading<readonly Announcement[]> {
   const was = before as Memory | null;
   const is = after as Memory | null;
   if ((is ?? was)?.namespace === AGENTS_NAMESPACE) return [];

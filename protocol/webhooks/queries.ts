@@ -1,6 +1,6 @@
 import type { Ask } from '../base/ask.js';
 import type { Instant } from '../base/meanings.js';
-import type { Viewer } from '../memory/recall-request.js';
+import type { Viewer } from '../base/viewer.js';
 import type { DeadLetter, OutboxEvent } from './outbox.js';
 import type { Subscription } from './subscription.js';
 

@@ -1,8 +1,8 @@
 import { SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX } from '../base/limits.js';
 import { fail } from '../base/result.js';
+import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { read } from '../decide/reads.js';
-import type { Viewer } from '../memory/recall-request.js';
 import { isOwn, type Subscription } from './subscription.js';
 
 /** What the owner of a subscription says of it. */

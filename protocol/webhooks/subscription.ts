@@ -1,5 +1,5 @@
 import type { AgentId, Instant } from '../base/meanings.js';
-import type { Viewer } from '../memory/recall-request.js';
+import type { Viewer } from '../base/viewer.js';
 import { belongs } from './audience.js';
 import { ALL_EVENTS } from './event-types.js';
 import type { Announcement } from './webhook-event.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HEADER_TEXT_LENGTH_MAX } from '../base/limits.js';
-import type { PullReply } from '../log/wire-operation.js';
+import type { PullReply } from './bodies.js';
 import { readReply } from './message-body.js';
 import { have, head, instant, operation, release } from './wire-schema.js';
 

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { agentIdProblem } from '../base/ids.js';
 import { HEADER_TEXT_LENGTH_MAX, PUSH_OPERATIONS_MAX } from '../base/limits.js';
 import { fail, failed, ok, type Result } from '../base/result.js';
-import type { ParkReason, PushReply, RefusalReason } from '../log/wire-operation.js';
+import type { ParkReason, RefusalReason } from '../log/wire-operation.js';
+import type { PushReply } from './bodies.js';
 import { readBody, readReply } from './message-body.js';
 import { count, have, instant, place, receiver, release } from './wire-schema.js';
 

@@ -14,7 +14,7 @@ import {
   type RangesQuestion,
   type SubjectsReply,
 } from '../log/ranges.js';
-import type { Scope } from '../peers/peer.js';
+import type { Scope } from '../log/scope.js';
 import { readBody, readReply } from './message-body.js';
 import { count, hash, have, instant, operation, place, receiver, text, word } from './wire-schema.js';
 

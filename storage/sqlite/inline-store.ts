@@ -1,8 +1,7 @@
 import { BATCH_COMMANDS_MAX, WRITE_DEADLINE_MS } from '../../protocol/base/limits.js';
 import { fail, type Result } from '../../protocol/base/result.js';
 import type { Clock, Random, Scheduler } from '../../protocol/base/seams.js';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
-import type { Command, OutcomeOf } from '../../protocol/release.js';
+import type { AnswerOf, Command, OutcomeOf, Query } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from '../port.js';
 import { LockTurns } from './lock-turns.js';
 import { Reader } from './reader.js';

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import { KINDS } from '../../protocol/kinds/kinds.js';
+import { KINDS } from '../../protocol/release.js';
 import { diskFailure } from '../disk-failure.js';
 import { type Connection, lacksSharedFile, openWriter, type Sharing } from './connection.js';
 import {

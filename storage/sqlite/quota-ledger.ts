@@ -2,12 +2,12 @@ import { WRITTEN_TOTALS_MAX } from '../../protocol/base/limits.js';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { utf8Bytes } from '../../protocol/base/utf8.js';
 import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
+import type { QuotaLimits } from '../../protocol/decide/permissions.js';
 import {
   chargedBytes,
   dayOf,
   freshUse,
   holderOf,
-  type QuotaLimits,
   type QuotaUse,
   rolledUse,
 } from '../../protocol/identity/quota.js';

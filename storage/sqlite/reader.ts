@@ -1,9 +1,10 @@
 import { ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Crypto } from '../../protocol/base/seams.js';
-import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
+import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { RankedMemories } from '../../protocol/memory/queries.js';
 import type { RecallRequest } from '../../protocol/memory/recall-request.js';
-import type { AnswerOf, Answers, Query } from '../../protocol/queries.js';
+import type { AnswerOf, Answers, Query } from '../../protocol/release.js';
+import { KINDS } from '../../protocol/release.js';
 import type { SelfCheckPage } from '../port.js';
 import { type Connection, isCorruption } from './connection.js';
 import { DamagedRowError } from './damage.js';

@@ -6,8 +6,8 @@ import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../../protocol/log/epoch-notice.js';
 import { headerHash } from '../../protocol/log/operation-log.js';
+import type { Scope } from '../../protocol/log/scope.js';
 import type { ParkReason, WireOperation } from '../../protocol/log/wire-operation.js';
-import type { Scope } from '../../protocol/peers/peer.js';
 import type { LoggedOperation } from '../../protocol/replication/derive.js';
 import { versionOf } from '../../protocol/replication/payloads.js';
 import {

@@ -1,4 +1,4 @@
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 
 /** A piece of SQL for a WHERE clause, with its named parameters. */
 export interface SqlFragment {

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
-import type { RecallFilter, VectorEvidence, Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
+import type { RecallFilter, VectorEvidence } from '../../protocol/memory/recall-request.js';
 import { recallFilters } from '../sqlite/recall/filters.js';
 import { statement } from '../sqlite/recall/statements.js';
 import { visibleRows } from '../sqlite/visibility.js';

@@ -1,8 +1,8 @@
 import { Agent, request } from 'node:http';
 import { systemClock, systemCrypto } from '../../node/seams.js';
 import { KG_LIMIT, KG_LIMIT_MAX } from '../../protocol/base/limits.js';
-import { KINDS } from '../../protocol/kinds/kinds.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
+import { KINDS } from '../../protocol/release.js';
 import { type Connection, openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { addLinks, addMemories, graphDatabase } from '../support/graph.js';

@@ -1,4 +1,4 @@
-import type { AnswerOf, Query } from '../../protocol/queries.js';
+import type { AnswerOf, Query } from '../../protocol/release.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { repairSuspects } from '../../actors/maintenance/suspects.js';
 import { detailsOf } from '../../protocol/base/result.js';
-import type { Query } from '../../protocol/queries.js';
+import type { Query } from '../../protocol/release.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import type { Store } from '../../storage/port.js';
 import { auditLog } from '../support/log-audit.js';

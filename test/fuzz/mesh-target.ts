@@ -5,7 +5,7 @@ import { type AuthorityConnection, askAuthority } from '../../node/mesh/forming/
 import type { JoinToken } from '../../node/mesh/forming/join-token.js';
 import type { MeshFacts } from '../../node/mesh/forming/mesh-folder.js';
 import { systemRandom } from '../../node/seams.js';
-import { matchesGlob } from '../../protocol/peers/peer.js';
+import { coversNamespace } from '../../protocol/log/scope.js';
 import { formed, formingHome, invitation, join } from '../support/mesh-node.js';
 import { TestPeer } from '../support/test-peer.js';
 import { Target } from './targets.js';
@@ -22,7 +22,7 @@ export interface Member {
 
 /** True when a member may hold the contents of a namespace. */
 export const holds = ({ scope }: Pick<Member, 'scope'>, namespace: string) =>
-  scope === null || scope.some((glob) => matchesGlob(glob, namespace));
+  scope === null || scope.some((glob) => coversNamespace(glob, namespace));
 
 /** A daemon that made a mesh, with members that a test plays. */
 export interface MeshTarget {

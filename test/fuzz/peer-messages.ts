@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { ROSTER_PATH } from '../../node/mesh/mesh-answers.js';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
-import { KINDS } from '../../protocol/kinds/kinds.js';
 import { memoryPayload } from '../../protocol/memory/memory-kind.js';
-import { RULES } from '../../protocol/release.js';
+import { KINDS, RULES } from '../../protocol/release.js';
 import { forwardSchema } from '../../protocol/wire/forward.js';
 import {
   COMMANDS_PATH,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { systemRandom } from '../../node/seams.js';
 import { ERRORS } from '../../protocol/base/errors.js';
-import { KINDS } from '../../protocol/kinds/kinds.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
+import { KINDS } from '../../protocol/release.js';
 import { signMessage } from '../../protocol/wire/message-signing.js';
 import { rawRequest } from '../mesh/wire-client.js';
 import { aMemory } from '../support/memories.js';

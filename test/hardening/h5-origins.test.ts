@@ -5,7 +5,7 @@ import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { PeerRecord } from '../../actors/mesh/peer-record.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import { PEER_ORIGINS_MAX } from '../../protocol/base/limits.js';
-import type { RefusedOperation } from '../../protocol/log/wire-operation.js';
+import type { RefusedOperation } from '../../protocol/wire/bodies.js';
 import { PULL_PATH, SINCE_PATH } from '../../protocol/wire/message-paths.js';
 import { parsePull } from '../../protocol/wire/pull-question.js';
 import type { PeerReply, PeerRequest } from '../../protocol/wire/transport.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parsePeerScopes, peerScopesProblem } from '../../node/config/peer-scopes.js';
 import { FileRoster } from '../../node/mesh/roster-from-files.js';
-import { matchesGlob } from '../../protocol/peers/peer.js';
+import { coversNamespace } from '../../protocol/log/scope.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { agentKey } from '../support/signing.js';
 import { TestPeer } from '../support/test-peer.js';
@@ -136,5 +136,5 @@ it('a star is one segment, two are any end', () => {
     ['a', 'a/b', false],
   ] as const;
   for (const [glob, namespace, matches] of rows)
-    assert.equal(matchesGlob(glob, namespace), matches, `${glob} ${namespace}`);
+    assert.equal(coversNamespace(glob, namespace), matches, `${glob} ${namespace}`);
 });

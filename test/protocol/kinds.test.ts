@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
-import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
+import { Kinds } from '../../protocol/kinds/kinds.js';
 import type { Payload } from '../../protocol/kinds/payload.js';
 import {
   editStamp,
@@ -12,6 +12,7 @@ import {
   type Version,
 } from '../../protocol/kinds/version.js';
 import { type MemoryImage, memoryKind } from '../../protocol/memory/memory-kind.js';
+import { KINDS } from '../../protocol/release.js';
 import { sameDots } from '../../protocol/replication/derive.js';
 import { removalPayload, versionOf } from '../../protocol/replication/payloads.js';
 import { joinVersions, outOfScopeVersion, settle } from '../../protocol/replication/versions.js';

@@ -1,11 +1,12 @@
 import { systemCrypto } from '../../node/seams.js';
 import type { PutAside } from '../../protocol/decide/deciding.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
-import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
+import { Kinds } from '../../protocol/kinds/kinds.js';
 import { linkKind } from '../../protocol/links/link-kind.js';
+import { mayHold } from '../../protocol/log/scope.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
-import { mayHold } from '../../protocol/peers/peer.js';
 import { voteKind } from '../../protocol/policies/vote-kind.js';
+import { KINDS } from '../../protocol/release.js';
 import { AuthorVerifier } from '../../protocol/replication/verify-author.js';
 import { verifySingle } from '../../protocol/replication/verify-operations.js';
 import { aMemory, linking, OPERATOR, storing, tenant, updating } from '../support/memories.js';
@@ -178,7 +179,7 @@ function haveOf({ db }: Replica): Record<string, number> {
   );
 }
 
-const AUTHORS = new AuthorVerifier(systemCrypto, () => null);
+const AUTHORS = new AuthorVerifier(systemCrypto, () => null, KINDS);
 
 /** What a receiver does with operations whose heads are right. */
 async function receive(

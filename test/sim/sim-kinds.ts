@@ -5,10 +5,10 @@ import { CHAIN, type Chain } from '../../protocol/chain.js';
 import { type Deciding, type DecisionContext, decided } from '../../protocol/decide/deciding.js';
 import { homeOf } from '../../protocol/decide/home.js';
 import { putRecord, recordRow } from '../../protocol/decide/record-writes.js';
-import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
+import { Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
-import { type Command, RULES } from '../../protocol/release.js';
+import { type Command, KINDS, RULES } from '../../protocol/release.js';
 import { recordFacts } from '../support/kind-facts.js';
 
 /** A kind that only the simulator has: its declaration is all that replication needs to know. */

@@ -2,8 +2,7 @@ import { BATCH_COMMANDS_MAX, WRITE_DEADLINE_MS } from '../../protocol/base/limit
 import { fail, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
-import type { Command, OutcomeOf } from '../../protocol/release.js';
+import type { AnswerOf, Command, OutcomeOf, Query } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { Writer, type WriterParts } from '../../storage/sqlite/writer.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AnswerOf, Query } from '../../protocol/queries.js';
+import type { AnswerOf, Query } from '../../protocol/release.js';
 import { aMemory, linking, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 import { scrubbed } from '../support/scrubbed.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { instantFromMs } from '../../protocol/base/time.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { Relation } from '../../protocol/links/link.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
 import { linking, OPERATOR, storing, tenant } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';

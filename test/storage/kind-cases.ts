@@ -13,7 +13,7 @@ import { receiptKind } from '../../protocol/messages/receipt-kind.js';
 import { pendingKind } from '../../protocol/policies/pending-kind.js';
 import { rememberedKind } from '../../protocol/policies/remembered-kind.js';
 import { voteKind } from '../../protocol/policies/vote-kind.js';
-import type { Query } from '../../protocol/queries.js';
+import type { Query } from '../../protocol/release.js';
 import { type RepairOutcome, repairOf } from '../../protocol/replication/repair-subjects.js';
 import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
 import { engineOf } from '../../storage/sqlite/engine.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AnswerOf } from '../../protocol/queries.js';
+import type { AnswerOf } from '../../protocol/release.js';
 import type { ExportRecords } from '../../protocol/transfer/queries.js';
 import { type Replica, replica } from '../support/replicas.js';
 import { scrubbed } from '../support/scrubbed.js';

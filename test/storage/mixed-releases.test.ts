@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Row } from '../../protocol/decide/rows.js';
-import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
+import { Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, isTextOrNull, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
 import type { InboxMessage } from '../../protocol/messages/queries.js';
 import { receiptKind } from '../../protocol/messages/receipt-kind.js';
 import { inboxOf } from '../../protocol/namespaces/mail.js';
+import { KINDS } from '../../protocol/release.js';
 import { aMemory, deleting, OPERATOR, tenant } from '../support/memories.js';
 import { type Replica, replica } from '../support/replicas.js';
 import { aSticker, lampKind, MORE_KINDS, stickerKind } from '../support/throwaway-kinds.js';

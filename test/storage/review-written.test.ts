@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
-import { KINDS } from '../../protocol/kinds/kinds.js';
+import { KINDS } from '../../protocol/release.js';
 import { Reader } from '../../storage/sqlite/reader.js';
 import { graphDatabase } from '../support/graph.js';
 

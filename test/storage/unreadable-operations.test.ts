@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
-import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
+import { Kinds } from '../../protocol/kinds/kinds.js';
 import { headerHash } from '../../protocol/log/operation-log.js';
+import { KINDS } from '../../protocol/release.js';
 import { aMemory, storing } from '../support/memories.js';
 import { replica } from '../support/replicas.js';
 import { aSticker, MORE_KINDS, stickerKind, stickerKindOf } from '../support/throwaway-kinds.js';

@@ -9,8 +9,8 @@ import {
   WEBHOOK_RETRY_MS,
 } from '../../protocol/base/limits.js';
 import type { Result } from '../../protocol/base/result.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
-import type { Viewer } from '../../protocol/memory/recall-request.js';
 import { whoSees } from '../../protocol/webhooks/audience.js';
 import { outboxEvent } from '../../protocol/webhooks/outbox.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';

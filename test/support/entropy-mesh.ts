@@ -6,6 +6,7 @@ import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
 import type { Peer } from '../../protocol/peers/peer.js';
+import { KINDS } from '../../protocol/release.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
 import type { PeerReply, PeerRequest } from '../../protocol/wire/transport.js';
 import { keptLog } from './mesh.js';
@@ -64,7 +65,7 @@ export function startEntropyMesh(
     const events: MeshEvent[] = [];
     let mesh: Mesh | null = null;
     const self = { peerId, signer };
-    const verifier = new Verifier({ self, roster, crypto: systemCrypto, publicKeyProblem });
+    const verifier = new Verifier({ self, roster, crypto: systemCrypto, publicKeyProblem, kinds: KINDS });
     const receiver = new SyncReceiver({
       store: one.store,
       roster,

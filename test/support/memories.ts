@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import { DEFAULT_NODE_POLICY, type NodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { newMemory } from '../../protocol/memory/new-memory.js';
 import type { MemoryFilter } from '../../protocol/memory/queries.js';
-import type { RecallRequest, Viewer } from '../../protocol/memory/recall-request.js';
+import type { RecallRequest } from '../../protocol/memory/recall-request.js';
 import type { DeleteMemory } from '../../protocol/memory/remove.js';
 import type { StoreMemory } from '../../protocol/memory/store.js';
 import type { UpdateMemory } from '../../protocol/memory/update.js';

@@ -1,10 +1,11 @@
 import Database from 'better-sqlite3';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import type { Clock, Signer } from '../../protocol/base/seams.js';
-import { KINDS, type Kinds } from '../../protocol/kinds/kinds.js';
+import type { Kinds } from '../../protocol/kinds/kinds.js';
 import { headerHash } from '../../protocol/log/operation-log.js';
 import type { VerifiedOperation, WireOperation } from '../../protocol/log/wire-operation.js';
 import type { Command } from '../../protocol/release.js';
+import { KINDS } from '../../protocol/release.js';
 import type { ApplyOutcome } from '../../protocol/replication/apply-operations.js';
 import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { recordIndexes } from '../../storage/sqlite/kinds/record-table.js';

@@ -1,7 +1,8 @@
 import { latestOrNever, max, union } from '../../protocol/kinds/joins.js';
-import { KINDS, Kinds } from '../../protocol/kinds/kinds.js';
+import { Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, isTextOrNull, isTexts, oneOf, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
+import { KINDS } from '../../protocol/release.js';
 import { recordFacts } from './kind-facts.js';
 
 /** A record that no release has. */

@@ -3,7 +3,8 @@ import { fail, failed, ok, type Result } from '../../../protocol/base/result.js'
 import { instantFromMs } from '../../../protocol/base/time.js';
 import { type Link, unsigned } from '../../../protocol/links/link.js';
 import { linkEnvelopeBytes } from '../../../protocol/links/link-envelope.js';
-import { mayHold, type Peer } from '../../../protocol/peers/peer.js';
+import { mayHold } from '../../../protocol/log/scope.js';
+import type { Peer } from '../../../protocol/peers/peer.js';
 import type { Push, PushArray } from '../../../protocol/wire/push-message.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
 import type { Call, Services } from '../../pipeline/call.js';

@@ -5,15 +5,11 @@ import type { Clock, Crypto, Signer } from '../../../protocol/base/seams.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
 import { encodeCursor } from '../../../protocol/log/cursor.js';
 import { rootDigest } from '../../../protocol/log/digest.js';
-import {
-  haveOf,
-  headBytes,
-  type PullReply,
-  peerOfOrigin,
-  type SignedHead,
-} from '../../../protocol/log/wire-operation.js';
+import { haveOf, headBytes, peerOfOrigin, type SignedHead } from '../../../protocol/log/wire-operation.js';
 import { mayHave, type Peer } from '../../../protocol/peers/peer.js';
+import { KINDS } from '../../../protocol/release.js';
 import type { ReadOperations, ReadOperationsAnswer } from '../../../protocol/replication/queries.js';
+import type { PullReply } from '../../../protocol/wire/bodies.js';
 import type { PullQuestion } from '../../../protocol/wire/pull-question.js';
 import type { Store } from '../../../storage/port.js';
 import { VERSION } from '../../version.js';
@@ -68,7 +64,7 @@ export async function handlePull(
   for (const [origin, { seq }] of Object.entries(ends)) next[origin] = seq;
   return ok({
     operations: operations.map((operation) =>
-      mayHave(peer, operation) ? operation : { ...operation, payload: null },
+      mayHave(peer, operation, KINDS) ? operation : { ...operation, payload: null },
     ),
     heads: signedHeads(parts, page.value),
     more,
@@ -94,7 +90,7 @@ async function pageFor(
   for (;;) {
     const page = await store.query({ kind: 'read-operations', ...query, upTo });
     if (!page.ok) return page;
-    const lacking = page.value.lacking.filter((each) => peer !== null && mayHave(peer, each));
+    const lacking = page.value.lacking.filter((each) => peer !== null && mayHave(peer, each, KINDS));
     if (lacking.length === 0) return page;
     for (const { origin, seq } of lacking) upTo[origin] = Math.min(seq - 1, upTo[origin] ?? seq);
   }

@@ -11,8 +11,10 @@ import {
   type RangesQuestion,
   type SubjectsReply,
 } from '../../../protocol/log/ranges.js';
+import { heldByAll, mayHold } from '../../../protocol/log/scope.js';
 import { type Have, haveOf } from '../../../protocol/log/wire-operation.js';
-import { heldByAll, mayHave, mayHold, type Peer } from '../../../protocol/peers/peer.js';
+import { mayHave, type Peer } from '../../../protocol/peers/peer.js';
+import { KINDS } from '../../../protocol/release.js';
 import type { Store } from '../../../storage/port.js';
 
 export interface RangesParts {
@@ -140,9 +142,9 @@ async function operationsFor(
   const read = await store.query({ kind: 'read-logged', places, bytesMax: limits.SYNC_PAGE_BYTES_MAX });
   if (!read.ok) return failed(read.error);
   const { operations } = read.value;
-  const hidden = operations.filter((each) => !mayHave(peer, each));
+  const hidden = operations.filter((each) => !mayHave(peer, each, KINDS));
   return ok({
-    operations: operations.map((each) => (mayHave(peer, each) ? each : { ...each, payload: null })),
+    operations: operations.map((each) => (mayHave(peer, each, KINDS) ? each : { ...each, payload: null })),
     // Only operations with an effect here: a header-only operation does not tell where a memory is.
     withheld: hidden.flatMap(({ origin, seq, payload }) => (payload === null ? [] : [{ origin, seq }])),
   });

@@ -6,8 +6,10 @@ import {
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Clock } from '../../../protocol/base/seams.js';
 import { canonicalInstant, instantFromMs } from '../../../protocol/base/time.js';
-import { addresseeOf, type MemoryRow, memoryJson, ownerOf } from '../../../protocol/memory/memory.js';
-import { mayHold, type Peer } from '../../../protocol/peers/peer.js';
+import { addresseeOf, ownerOf } from '../../../protocol/identity/owner.js';
+import { mayHold } from '../../../protocol/log/scope.js';
+import { type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
+import type { Peer } from '../../../protocol/peers/peer.js';
 import type { Store } from '../../../storage/port.js';
 
 /** Pages of memories by their last change, for peers without a cursor (interface §4.10, reference-federation §1.6). */

@@ -1,6 +1,7 @@
 import { memoryIdProblem } from '../../../protocol/base/ids.js';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
-import { mayHold, type Peer } from '../../../protocol/peers/peer.js';
+import { mayHold } from '../../../protocol/log/scope.js';
+import type { Peer } from '../../../protocol/peers/peer.js';
 import type { Call } from '../../pipeline/call.js';
 import type { NO_COUNTERS } from './legacy-push.js';
 import type { ShippedVector } from './shipped-vectors.js';

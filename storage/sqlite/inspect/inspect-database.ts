@@ -3,7 +3,7 @@ import type { Crypto } from '../../../protocol/base/seams.js';
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/log/audit.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import type { Rule } from '../../../protocol/rules/rule-kind.js';
 import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
 import { diskFailure } from '../../disk-failure.js';

@@ -1,6 +1,6 @@
 import type { ListAgents } from '../../../protocol/agents/queries.js';
 import { AGENTS_NAMESPACE, type AgentRecord, agentOf, agentTitle } from '../../../protocol/identity/agent.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import type { QueryParts } from './query-parts.js';

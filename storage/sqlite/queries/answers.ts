@@ -1,7 +1,7 @@
 import { LOG_TAIL_BYTES_MAX, LOG_TAIL_OPERATIONS_MAX } from '../../../protocol/base/limits.js';
 import { ok, type Result } from '../../../protocol/base/result.js';
-import type { Answers, Queries } from '../../../protocol/queries.js';
 import { indexedText } from '../../../protocol/ranking/index-text.js';
+import type { Answers, Queries } from '../../../protocol/release.js';
 import { auditHeadPath, readAuditHeads } from '../audit-head.js';
 import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';

@@ -1,7 +1,7 @@
 import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { ArchiveStats, FindArchived, ListArchive } from '../../../protocol/lifecycle/queries.js';
 import type { ArchivedMemory } from '../../../protocol/memory/archived-memory.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { archivedFromSql, SELECT_ARCHIVED } from '../archive.js';
 import { DamagedRowError } from '../damage.js';
 import type { SqlRow } from '../rows.js';

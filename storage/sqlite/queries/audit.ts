@@ -1,6 +1,6 @@
 import type { AuditRow } from '../../../protocol/log/audit.js';
 import type { AuditRows } from '../../../protocol/maintenance/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
 import type { QueryParts } from './query-parts.js';
 

@@ -1,7 +1,7 @@
 import { CONTRADICTION_PAIRS_MAX, CONTRADICTION_ROWS_READ_MAX } from '../../../protocol/base/limits.js';
 import { contradictionPairs, pairKey } from '../../../protocol/lifecycle/contradictions.js';
 import type { ContradictionLink, FindContradictions } from '../../../protocol/lifecycle/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';

@@ -1,5 +1,5 @@
 import { bucketOf, type NamespaceDigest } from '../../../protocol/log/ranges.js';
-import { heldByAll } from '../../../protocol/peers/peer.js';
+import { heldByAll } from '../../../protocol/log/scope.js';
 import type {
   ReadBuckets,
   ReadBucketsAnswer,

@@ -1,6 +1,6 @@
 import type { PendingEmbeddings } from '../../../protocol/maintenance/queries.js';
 import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { readEncoders, WAITING } from '../encoders.js';
 import { WAITING_TEXTS } from '../text-index.js';
 import type { QueryParts } from './query-parts.js';

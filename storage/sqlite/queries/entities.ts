@@ -3,7 +3,7 @@ import { type Alias, aliasKind } from '../../../protocol/memory/alias-kind.js';
 import { type EntityRecord, entityRecord, inOrder } from '../../../protocol/memory/aliases.js';
 import { foldedAlias } from '../../../protocol/memory/entity.js';
 import type { EntityByAlias } from '../../../protocol/namespaces/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';

@@ -1,5 +1,5 @@
 import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import type { ExportLinks, ExportMemories, ExportPlace } from '../../../protocol/transfer/queries.js';
 import { type FilterSql, inNamespace } from '../filter.js';
 import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';

@@ -3,7 +3,7 @@ import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { MemoryName } from '../../../protocol/graph/queries.js';
 import { memoryIdOfEntity } from '../../../protocol/memory/entity.js';
 import type { GetMemory } from '../../../protocol/memory/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';

@@ -1,7 +1,7 @@
+import type { Viewer } from '../../../protocol/base/viewer.js';
 import type { GraphMoment, LinkTimes } from '../../../protocol/graph/moment.js';
 import type { MemoryName } from '../../../protocol/graph/queries.js';
 import type { WalkLink } from '../../../protocol/graph/walk.js';
-import type { Viewer } from '../../../protocol/memory/recall-request.js';
 import { visibleArchived, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 

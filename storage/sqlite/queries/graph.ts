@@ -20,7 +20,7 @@ import type {
 } from '../../../protocol/graph/queries.js';
 import { TraversalBudget } from '../../../protocol/graph/traversal-budget.js';
 import { walkGraph } from '../../../protocol/graph/walk.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { nameMemory } from './get.js';
 import { GraphLinks, type LinkRow } from './graph-links.js';
 import type { QueryParts } from './query-parts.js';

@@ -6,7 +6,7 @@ import type {
   CountExpired,
   CountForgettable,
 } from '../../../protocol/lifecycle/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { forgettable } from '../forget.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';

@@ -9,7 +9,7 @@ import type {
 import type { NewestLinks } from '../../../protocol/graph/queries.js';
 import { linkId } from '../../../protocol/links/link.js';
 import { linkKind } from '../../../protocol/links/link-kind.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { isDigest } from '../digests.js';
 import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';
 import { visibleRows } from '../visibility.js';

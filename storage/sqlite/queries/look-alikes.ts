@@ -13,8 +13,8 @@ import type {
   NearDuplicate,
   ReviewWritten,
 } from '../../../protocol/memory/look-alikes.js';
-import type { Answers } from '../../../protocol/queries.js';
 import { quoted } from '../../../protocol/ranking/query.js';
+import type { Answers } from '../../../protocol/release.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 

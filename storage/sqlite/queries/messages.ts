@@ -1,4 +1,4 @@
-import { addresseeOf, ownerOf } from '../../../protocol/memory/memory.js';
+import { addresseeOf, ownerOf } from '../../../protocol/identity/owner.js';
 import type {
   InboxEvents,
   InboxMessage,
@@ -7,7 +7,7 @@ import type {
   UnreadMessages,
 } from '../../../protocol/messages/queries.js';
 import { inboxOf, MESSAGES_ROOT } from '../../../protocol/namespaces/mail.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { memberSql } from '../kinds/record-table.js';
 import { readPage } from '../page.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';

@@ -1,5 +1,5 @@
 import type { CountNamespaces, NamespaceCount } from '../../../protocol/namespaces/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 

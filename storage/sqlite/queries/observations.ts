@@ -1,6 +1,6 @@
 import type { RecallObservations } from '../../../protocol/memory/queries.js';
 import type { ObservationJson } from '../../../protocol/memory/recall-ledger.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 

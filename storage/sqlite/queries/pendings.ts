@@ -1,9 +1,9 @@
 import { PENDING_LIST_BYTES_MAX } from '../../../protocol/base/limits.js';
 import type { AgentId } from '../../../protocol/base/meanings.js';
+import type { Viewer } from '../../../protocol/base/viewer.js';
 import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/identity/agent.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import { isVisible } from '../../../protocol/memory/access.js';
-import type { Viewer } from '../../../protocol/memory/recall-request.js';
 import {
   type ComingRow,
   PENDING_STATES,
@@ -23,7 +23,7 @@ import type {
   UndecidedPendings,
 } from '../../../protocol/policies/queries.js';
 import { type Remembered, rememberedKind } from '../../../protocol/policies/remembered-kind.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { Statements } from '../statements.js';
 import { visibleArchived, visibleRows } from '../visibility.js';

@@ -1,7 +1,7 @@
 import { NAMESPACES_BELOW_MAX, NAMESPACES_COMPARED_MAX } from '../../../protocol/base/limits.js';
 import { nearest } from '../../../protocol/base/nearest.js';
 import type { CurrentOwner, NamespaceIds, NamespacesBelow } from '../../../protocol/maintenance/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { BELOW } from '../filter.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';

@@ -1,5 +1,5 @@
 import type { ListQuotas } from '../../../protocol/agents/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { type QuotaSqlRow, quotaFromSql } from '../quota-ledger.js';
 import type { QueryParts } from './query-parts.js';
 

@@ -1,7 +1,7 @@
 import type { SubjectId } from '../../../protocol/base/meanings.js';
 import { bucketOf, type KindNamespace } from '../../../protocol/log/ranges.js';
 import type { WireOperation } from '../../../protocol/log/wire-operation.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import type {
   ReadLogged,
   ReadRangeSubjects,

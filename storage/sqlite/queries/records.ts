@@ -3,7 +3,7 @@ import { READ_RECORDS_MAX } from '../../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { RecordImage, RecordPlace } from '../../../protocol/kinds/record.js';
-import type { AnswerOf } from '../../../protocol/queries.js';
+import type { AnswerOf } from '../../../protocol/release.js';
 import type { ExportRecords, ReadRecords } from '../../../protocol/transfer/queries.js';
 import { DamagedRowError } from '../damage.js';
 import { type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';

@@ -1,7 +1,7 @@
 import { RULES_MAX } from '../../../protocol/base/rule-limits.js';
 import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
 import type { ListPolicies, ListRules, NamespacePolicy } from '../../../protocol/policies/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { type Rule, ruleKind } from '../../../protocol/rules/rule-kind.js';
 import { DamagedRowError } from '../damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';

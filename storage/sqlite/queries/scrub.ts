@@ -5,7 +5,7 @@ import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { headerHash } from '../../../protocol/log/operation-log.js';
 import type { KindNamespace, OperationPlace } from '../../../protocol/log/ranges.js';
 import { memoryKind } from '../../../protocol/memory/memory-kind.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { versionOf } from '../../../protocol/replication/payloads.js';
 import type {
   IntegrityNote,

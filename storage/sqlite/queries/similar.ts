@@ -1,5 +1,5 @@
 import type { NearestMemory } from '../../../protocol/memory/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { bestCosine } from '../recall/cosines.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';

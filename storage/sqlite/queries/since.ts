@@ -1,5 +1,5 @@
 import { PAGE_BYTES_MAX } from '../../../protocol/base/limits.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import type { MemoriesSince } from '../../../protocol/replication/queries.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import { visibleRows } from '../visibility.js';

@@ -3,7 +3,7 @@ import {
   EXCEPTED_NAMESPACES_MAX,
   STANDARDS_ATTACHED_BYTES_MAX,
 } from '../../../protocol/base/limits.js';
-import type { Viewer } from '../../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../../protocol/base/viewer.js';
 import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
 import { type Excepted, exceptedAt } from '../../../protocol/namespaces/excepted.js';
 import type {
@@ -15,7 +15,7 @@ import type {
   ShownStandard,
 } from '../../../protocol/namespaces/queries.js';
 import { EVERYWHERE, standardChain } from '../../../protocol/namespaces/standard-chain.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { DamagedRowError } from '../damage.js';
 import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
 import type { Statements } from '../statements.js';

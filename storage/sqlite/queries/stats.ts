@@ -1,6 +1,6 @@
 import { instantAfter } from '../../../protocol/base/time.js';
 import type { StoreStats } from '../../../protocol/maintenance/queries.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 

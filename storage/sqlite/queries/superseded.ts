@@ -1,7 +1,7 @@
 import type { Origin } from '../../../protocol/base/meanings.js';
 import { wordsOf } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Answers } from '../../../protocol/release.js';
 import type { SupersededPayloads } from '../../../protocol/replication/repair-queries.js';
 import type { QueryParts } from './query-parts.js';
 

@@ -6,8 +6,8 @@ import {
 } from '../../../protocol/base/limits.js';
 import type { Instant } from '../../../protocol/base/meanings.js';
 import { utf8Bytes } from '../../../protocol/base/utf8.js';
-import type { Viewer } from '../../../protocol/memory/recall-request.js';
-import type { Answers } from '../../../protocol/queries.js';
+import type { Viewer } from '../../../protocol/base/viewer.js';
+import type { Answers } from '../../../protocol/release.js';
 import { type DeadLetter, type OutboxEvent, outboxEvent } from '../../../protocol/webhooks/outbox.js';
 import type {
   AnnouncedSince,

@@ -4,13 +4,7 @@ import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { Log, Random } from '../../../protocol/base/seams.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
 import { decodeCursor } from '../../../protocol/log/cursor.js';
-import type {
-  Have,
-  PushBody,
-  RefusedOperation,
-  VerifiedOperation,
-  WireOperation,
-} from '../../../protocol/log/wire-operation.js';
+import type { Have, VerifiedOperation, WireOperation } from '../../../protocol/log/wire-operation.js';
 import type { Peer, Roster } from '../../../protocol/peers/peer.js';
 import type {
   ApplyOperations,
@@ -23,6 +17,7 @@ import type {
   PeerProgressAnswer,
   ReadOperationsAnswer,
 } from '../../../protocol/replication/queries.js';
+import type { PushBody, RefusedOperation } from '../../../protocol/wire/bodies.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../../protocol/wire/transport.js';
 import type { Store } from '../../../storage/port.js';
 import { FakeScheduler } from '../fake-scheduler.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PushBody } from '../../../protocol/log/wire-operation.js';
+import type { PushBody } from '../../../protocol/wire/bodies.js';
 import type { PeerReply } from '../../../protocol/wire/transport.js';
 import { OWN, Stage } from './scripted.js';
 

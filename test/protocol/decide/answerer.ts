@@ -8,11 +8,12 @@ import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
 
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
-import { KINDS, type Kinds } from '../../../protocol/kinds/kinds.js';
+import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { ArchivedRow } from '../../../protocol/memory/archived-memory.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import type { Command, OutcomeOf } from '../../../protocol/release.js';
+import { KINDS } from '../../../protocol/release.js';
 import { TRUST_ALL } from '../../../protocol/rules/rules.js';
 import type { Subscription } from '../../../protocol/webhooks/subscription.js';
 import { aMemory, UNLIMITED } from '../../support/memories.js';

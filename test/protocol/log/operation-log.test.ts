@@ -4,7 +4,6 @@ import { describe, it } from 'node:test';
 import { verifyEd25519 } from '../../../node/verify-ed25519.js';
 import type { Crypto } from '../../../protocol/base/seams.js';
 import { withWrite } from '../../../protocol/base/version-vector.js';
-import { KINDS } from '../../../protocol/kinds/kinds.js';
 import { EPOCH_KIND } from '../../../protocol/log/epoch-notice.js';
 import {
   CHAIN_GENESIS,
@@ -14,6 +13,7 @@ import {
 } from '../../../protocol/log/operation-log.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
 import { memoryKind, memoryPayload } from '../../../protocol/memory/memory-kind.js';
+import { KINDS } from '../../../protocol/release.js';
 import { removalPayload } from '../../../protocol/replication/payloads.js';
 import { aMemory } from '../../support/memories.js';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
+import type { Viewer } from '../../../protocol/base/viewer.js';
 import { isExpired, isVisible, mayChange, mayDelete } from '../../../protocol/memory/access.js';
-import type { Viewer } from '../../../protocol/memory/recall-request.js';
 import { SCHEMA } from '../../../storage/sqlite/schema.js';
 import { visibleRows } from '../../../storage/sqlite/visibility.js';
 import { aMemory, OPERATOR, tenant } from '../../support/memories.js';

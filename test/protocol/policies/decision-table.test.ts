@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemCrypto } from '../../../node/seams.js';
+import type { Viewer } from '../../../protocol/base/viewer.js';
 import { PERMISSION_MODES, type PermissionMode } from '../../../protocol/decide/permissions.js';
-import type { Viewer } from '../../../protocol/memory/recall-request.js';
 import { LEVELS, type Level } from '../../../protocol/namespaces/effective-policy.js';
 import type { Command } from '../../../protocol/release.js';
 import { openDatabase } from '../../../storage/sqlite/open-database.js';

@@ -180,7 +180,7 @@ describe('rules', () => {
   });
 
   it('do not count without the trust of the node', () => {
-    const trust = { ...TRUST_ALL, isTrusted: ({ rule_id }: Rule) => rule_id === 'R2' };
+    const trust = { ...TRUST_ALL, isTrusted: ({ rule_id }: Pick<Rule, 'rule_id'>) => rule_id === 'R2' };
     const rules = [aRule('R1'), aRule('R2', { severity: 'warn' }), aRule('R3', { matcher: {} })];
     const said = evaluateRules(rules, bash('push --force'), trust);
     assert.deepEqual([said.decision, said.rule_id], ['warn', 'R2']);

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
-import type { RecallRequest, VectorEvidence, Viewer } from '../../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../../protocol/base/viewer.js';
+import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import { SCHEMA } from '../../../storage/sqlite/schema.js';
 import { TextIndex } from '../../../storage/sqlite/text-index.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Viewer } from '../../../protocol/memory/recall-request.js';
+import type { Viewer } from '../../../protocol/base/viewer.js';
 import { namespaceLineage, visibleRows } from '../../../storage/sqlite/visibility.js';
 import { EVERYBODY, NOW, TestStore } from './store.js';
 

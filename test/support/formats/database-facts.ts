@@ -6,7 +6,7 @@ import { linkId } from '../../../protocol/links/link.js';
 import { headerHash, operationId } from '../../../protocol/log/operation-log.js';
 import type { ArchivedMemory } from '../../../protocol/memory/archived-memory.js';
 import { memoryJson } from '../../../protocol/memory/memory.js';
-import type { AnswerOf, Query } from '../../../protocol/queries.js';
+import type { AnswerOf, Query } from '../../../protocol/release.js';
 import type { Conflict } from '../../../protocol/replication/queries.js';
 import type { Store } from '../../../storage/port.js';
 import { OPERATOR } from '../memories.js';

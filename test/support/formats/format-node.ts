@@ -12,6 +12,7 @@ import {
   type SignedHead,
 } from '../../../protocol/log/wire-operation.js';
 import type { Peer } from '../../../protocol/peers/peer.js';
+import { KINDS } from '../../../protocol/release.js';
 import type { ApplyOutcome } from '../../../protocol/replication/apply-operations.js';
 import { Verifier } from '../../../protocol/replication/verifier.js';
 import { openDatabase } from '../../../storage/sqlite/open-database.js';
@@ -68,7 +69,7 @@ export function formatNode(folder: string, file: string, name: FormatNodeName, n
   const peer = formatPeer(name);
   const one = openFormat(path, name, nowMs, `00000000${Buffer.from(name).toString('hex').slice(0, 6)}01`);
   const roster = new TestRoster(...formatPeers('member').filter(({ peerId }) => peerId !== peer.peerId));
-  const verifier = new Verifier({ self: peer, roster, crypto: systemCrypto, publicKeyProblem });
+  const verifier = new Verifier({ self: peer, roster, crypto: systemCrypto, publicKeyProblem, kinds: KINDS });
   return Object.assign(one, {
     path,
     peer,

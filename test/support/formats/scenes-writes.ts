@@ -1,6 +1,6 @@
 import { systemCrypto } from '../../../node/seams.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
-import { KINDS } from '../../../protocol/kinds/kinds.js';
+import { KINDS } from '../../../protocol/release.js';
 import { casesAt } from '../../storage/kind-cases.js';
 import { deleting, linking, OPERATOR, updating } from '../memories.js';
 import { base64, type FormatCast, HOUR_MS, id } from './format-cast.js';

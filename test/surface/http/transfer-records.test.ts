@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { KINDS } from '../../../protocol/kinds/kinds.js';
 import type { RecordImage } from '../../../protocol/kinds/record.js';
 import type { Link } from '../../../protocol/links/link.js';
 import type { Standard } from '../../../protocol/memory/standard-kind.js';
+import { KINDS } from '../../../protocol/release.js';
 import { aMemory, linking, OPERATOR, storing } from '../../support/memories.js';
 import { aRule } from '../../support/rules.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
