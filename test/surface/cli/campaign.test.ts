@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { PROJECT } from '../../architecture/source-files.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { commandsIn, run } from './cli-process.js';
+import { commandsIn, run, runAlone } from './cli-process.js';
 
 const file = (name: string) => join(PROJECT, 'fixtures/campaign', name);
 
@@ -18,7 +18,7 @@ describe('campaign validate', () => {
       assert.deepEqual([code, out, err], [0, 'mnemesh campaign: 2 records, all valid\n', '']);
     }
     const stdin = readFileSync(file('valid.jsonl'), 'utf8');
-    assert.equal((await run(home, ['campaign', 'validate', '-'], { stdin })).code, 0);
+    assert.equal((await runAlone(home, ['campaign', 'validate', '-'], { stdin })).code, 0);
   });
 
   it('flags records of another model, which does not make them invalid', async () => {

@@ -7,7 +7,7 @@ import { OPERATIONS } from '../../../node/operations/registry.js';
 import { VERSION } from '../../../node/version.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { event } from '../../support/wait.js';
-import { commandsIn, run } from './cli-process.js';
+import { commandsIn, run, runAlone } from './cli-process.js';
 
 const json = (text: string) => {
   assert.match(text, /^\{.*\}\n$/, 'one JSON document and nothing else');
@@ -149,7 +149,7 @@ describe('the commands', () => {
 describe('content from standard input', () => {
   const home = temporaryFolder('cli-stdin');
   const store = (stdin: string | Uint8Array, ...args: string[]) =>
-    run(home, ['store', '--json', '--content', '-', ...args], { stdin });
+    runAlone(home, ['store', '--json', '--content', '-', ...args], { stdin });
 
   it('is stored as it came', async () => {
     const text = '  first\r\n\tsecond – ünïcode 🦉\n\n';
@@ -357,5 +357,24 @@ describe('a reader that goes away', () => {
     child.stdout.destroy();
     const [code] = await event('the command ends', child, 'close');
     assert.deepEqual([code, err], [0, '']);
+  });
+});
+
+describe('commands that run in turn in one process', () => {
+  it('end and say the same as in processes of their own', async () => {
+    const home = temporaryFolder('cli-in-turn');
+    const cases: readonly (readonly [words: string[], code: number])[] = [
+      [['store', '--help'], 0],
+      [['stats', '--json'], 0],
+      [['get', 'nothing'], 1],
+      [['list', '--limit', '0'], 2],
+      [['list', '--db', MAIN], 70],
+      [['list', '--config', `${home}/missing.toml`], 78],
+    ];
+    for (const [words, code] of cases) {
+      const [first, second] = [await run(home, words), await run(home, words)];
+      assert.deepEqual([first.code, second], [code, first], words.join(' '));
+      assert.deepEqual(await runAlone(home, words), first, words.join(' '));
+    }
   });
 });
