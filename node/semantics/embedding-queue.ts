@@ -31,11 +31,10 @@ export class EmbeddingQueue {
   /** The next batch, taken out of the queue; empty when nothing waits. */
   take(): EmbeddingJob[] {
     const query = this.#queries.shift();
-    return query === undefined ? this.takeBackground() : [query];
+    return query === undefined ? this.#takeBackground() : [query];
   }
 
-  /** The next background texts, taken out of the queue. */
-  takeBackground(): EmbeddingJob[] {
+  #takeBackground(): EmbeddingJob[] {
     let count = 0;
     let words = 0;
     for (const job of this.#background.slice(0, BATCH_TEXTS_MAX)) {

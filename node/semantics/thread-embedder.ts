@@ -1,4 +1,3 @@
-import { availableParallelism, freemem } from 'node:os';
 import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/base/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Log, Scheduler, Timer } from '../../protocol/base/seams.js';
@@ -10,9 +9,6 @@ import { QueryCache } from './query-cache.js';
 
 /** Most waiting background texts; more are OVERLOADED. */
 const BACKGROUND_TEXTS_MAX = 1024;
-/** So many waiting texts are worth a second thread, on a machine with this much free memory. */
-const HELPER_TEXTS_MIN = 64;
-const HELPER_FREE_BYTES_MIN = 1024 * 1024 * 1024;
 const IDLE_MS = 600_000;
 const BACK_OFF_FIRST_MS = 1_000;
 const BACK_OFF_MAX_MS = 300_000;
@@ -28,8 +24,6 @@ export interface ThreadEmbedderOptions {
   /** The thread's entry, which speaks `embedder-messages`, and its data. */
   readonly entry: URL;
   readonly threadData?: unknown;
-  /** The model runs on one core, so a second thread is worth its memory. */
-  readonly helps?: boolean;
   readonly prefixes?: { readonly query: string; readonly text: string };
   /** The model is unloaded after this long without work; 10 minutes by default. */
   readonly idleMs?: number;
@@ -39,8 +33,7 @@ export interface ThreadEmbedderOptions {
  * An embedder whose model runs in a thread, which is started with the first text and ended when idle (its memory comes
  * and goes with it). A query waits for at most one small background batch. When the thread cannot load the model or
  * dies, open calls and later ones fail with UNAVAILABLE at once; after a back-off (1 s, doubled up to 5 min) the next
- * call tries again. While many background texts wait, a second thread takes a part of them, behind everything else on
- * the machine. Text written by the model's libraries goes to the log, never to stdout.
+ * call tries again. Text written by the model's libraries goes to the log, never to stdout.
  */
 export class ThreadEmbedder implements Embedder {
   readonly model: string;
@@ -49,11 +42,7 @@ export class ThreadEmbedder implements Embedder {
   readonly #options: ThreadEmbedderOptions;
   readonly #queue = new EmbeddingQueue();
   readonly #cache = new QueryCache(CACHED_QUERIES_MAX);
-  /** Takes queries first, then background texts. */
   #thread: ModelThread | null = null;
-  /** Takes only background texts, while many wait. */
-  #helper: ModelThread | null = null;
-  #helperFailed = false;
   #runsQuery = false;
   #failures = 0;
   #retryAtMs = 0;
@@ -139,9 +128,8 @@ export class ThreadEmbedder implements Embedder {
   queueDepth(): EmbedderDepth {
     const { queries, background } = this.#queue.depth();
     const running = this.#thread?.jobs.length ?? 0;
-    const helped = this.#helper?.jobs.length ?? 0;
     const asked = this.#runsQuery ? running : 0;
-    return { queries: queries + asked, background: background + running + helped - asked };
+    return { queries: queries + asked, background: background + running - asked };
   }
 
   /** Starts the thread, which loads the model. */
@@ -166,7 +154,6 @@ export class ThreadEmbedder implements Embedder {
     const { queries, background } = this.#queue.depth();
     if (queries + background === 0) {
       if (this.#thread?.jobs.length === 0) this.#thread.hold(false);
-      if (this.#helper?.jobs.length === 0) void this.#stopHelper();
       return;
     }
     const thread = this.#start();
@@ -177,7 +164,6 @@ export class ThreadEmbedder implements Embedder {
       this.#runsQuery = queries > 0;
       thread.run(this.#queue.take());
     }
-    this.#help();
   }
 
   #start(): ModelThread {
@@ -209,54 +195,6 @@ export class ThreadEmbedder implements Embedder {
     this.#pump();
   }
 
-  /** Gives background texts to the second thread, and starts it when many wait on a machine with room for it. */
-  #help(): void {
-    if (this.#helper === null) {
-      const { background } = this.#queue.depth();
-      const mayHelp = this.#options.helps === true && !this.#helperFailed && this.#thread?.loaded === true;
-      if (!mayHelp || background < HELPER_TEXTS_MIN) return;
-      if (availableParallelism() < 2 || freemem() < HELPER_FREE_BYTES_MIN) return;
-      this.#helper = this.#startHelper();
-    }
-    const helper = this.#helper;
-    if (!helper.isFree) return;
-    const jobs = this.#queue.takeBackground();
-    if (jobs.length > 0) helper.run(jobs);
-  }
-
-  #startHelper(): ModelThread {
-    const { threadData, log } = this.#options;
-    const helper: ModelThread = new ModelThread({
-      entry: this.#options.entry,
-      workerData: { ...(threadData as object | undefined), isHelper: true },
-      dim: this.dim,
-      printed: (output) => log.debug({ output }, 'embedder output'),
-      ready: () => {
-        if (this.#helper === helper) this.#pump();
-      },
-      broken: (reason) => {
-        if (this.#helper !== helper) return;
-        log.warn({ reason }, 'the second embedder thread ended; only the first goes on');
-        this.#helperFailed = true;
-        void this.#stopHelper();
-      },
-    });
-    return helper;
-  }
-
-  /** What the second thread had under way goes to the first. */
-  async #stopHelper(): Promise<void> {
-    const helper = this.#helper;
-    this.#helper = null;
-    if (helper === null) return;
-    const { jobs } = helper;
-    if (jobs.length > 0 && !this.#closed) {
-      this.#queue.addBackground(jobs);
-      this.#pump();
-    }
-    await helper.stop();
-  }
-
   #broken(reason: string): void {
     const { clock, log } = this.#options;
     this.#failures += 1;
@@ -275,20 +213,15 @@ export class ThreadEmbedder implements Embedder {
     });
   }
 
-  /** Ends the threads and fails all open calls. */
+  /** Ends the thread and fails all open calls. */
   async #stop(failure: Failure): Promise<void> {
-    const threads = [this.#thread, this.#helper].filter((thread) => thread !== null);
+    const thread = this.#thread;
     this.#thread = null;
-    this.#helper = null;
     this.#runsQuery = false;
     this.#idleTimer?.cancel();
     this.#idleTimer = null;
-    const stopping = threads.map((thread) => {
-      for (const job of thread.jobs) job.settle(failed(failure));
-      return thread.stop();
-    });
-    for (const job of this.#queue.drain()) job.settle(failed(failure));
-    await Promise.all(stopping);
+    for (const job of [...(thread?.jobs ?? []), ...this.#queue.drain()]) job.settle(failed(failure));
+    await thread?.stop();
   }
 }
 

@@ -22,7 +22,6 @@ export class BuiltinEmbedder extends ThreadEmbedder {
       model: BUILTIN_MODEL,
       dim: ENCODER_DIM,
       input: { windowTokens: WINDOW_TOKENS },
-      helps: true,
       entry: entry ?? new URL('./encoder-thread.js', import.meta.url),
     });
   }

@@ -1,8 +1,7 @@
 // This import comes first, so that nothing reaches standard output.
 import '../thread-output.js';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { EmbedCall, EmbedReply } from '../embedder-messages.js';
-import { stepBack } from '../thread-priority.js';
 import { ENCODER_DIM, SentenceEncoder } from './sentence-encoder.js';
 import { withoutNumbers } from './without-numbers.js';
 
@@ -12,7 +11,6 @@ import { withoutNumbers } from './without-numbers.js';
  */
 const port = parentPort;
 if (port === null) throw new Error('the embedder thread needs a parent');
-if ((workerData as { isHelper?: boolean } | undefined)?.isHelper === true) stepBack();
 
 const send = (reply: EmbedReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer);
 const encoder = new SentenceEncoder();

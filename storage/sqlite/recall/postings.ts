@@ -51,6 +51,8 @@ interface Word {
   readonly rows: number;
   /** All of these rows, for a rare word. */
   readonly rids: readonly number[] | null;
+  /** True when no other row has the word, nor one that begins with it. */
+  readonly all: boolean;
 }
 
 const frequencies = new WeakMap<Database, Map<string, Frequency>>();
@@ -73,6 +75,8 @@ export interface Postings {
   readonly incomplete: boolean;
   /** True when any word distinguishes one row from another. */
   readonly informative: boolean;
+  /** True when no row of the scope has a word of the query, or of its beginnings, except the listed ones. */
+  readonly all: boolean;
 }
 
 /**
@@ -154,15 +158,16 @@ export class PostingsReader {
       const expression = termExpression(term);
       const key = `${term.form} ${term.word}`;
       const known = this.#knownFrequency(key);
-      if (known !== undefined) return { index, expression, rows: known, rids: null };
+      if (known !== undefined) return { index, expression, rows: known, rids: null, all: false };
       const rids = this.#list(allOf(this.#within, expression), PROBED_ROWS);
       if (rids.length >= PROBED_ROWS) {
-        return { index, expression, rows: this.#estimate(key, rids), rids: null };
+        return { index, expression, rows: this.#estimate(key, rids), rids: null, all: false };
       }
       const longer = this.#longer(term);
       // A word that stands for itself somewhere is as telling as its own rows are few.
       const rows = rids.length > 0 ? rids.length : longer.length;
-      return { index, expression, rows, rids: longer.length > 0 ? [...new Set([...rids, ...longer])] : rids };
+      const both = longer.length > 0 ? [...new Set([...rids, ...longer])] : rids;
+      return { index, expression, rows, rids: both, all: longer.length < PROBED_ROWS };
     });
   }
 
@@ -207,7 +212,17 @@ export class PostingsReader {
     if (listed.length === 0) {
       const informative = common.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
       const rids = informative ? this.#commonRows(common, idf, requested) : this.#anyRows(common, requested);
-      return { rids, idf, telling, rarest, found, total, incomplete: common.length > 0, informative };
+      return {
+        rids,
+        idf,
+        telling,
+        rarest,
+        found,
+        total,
+        incomplete: common.length > 0,
+        informative,
+        all: false,
+      };
     }
     return {
       rids: byWeight(masks, idf),
@@ -218,6 +233,7 @@ export class PostingsReader {
       total,
       incomplete: common.length > 0,
       informative: true,
+      all: this.#restriction === null && words.every((word) => word.all),
     };
   }
 

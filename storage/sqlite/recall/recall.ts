@@ -116,6 +116,17 @@ const ALL_WORDS = 1 - 1e-9;
 const sameTitleKey = (text: string): string =>
   text.normalize('NFKC').toLowerCase().trim().replace(/\s+/gu, ' ');
 
+/** Of a row without a word of the query. */
+const NO_WORDS: LexicalEvidence = {
+  words: 0,
+  covered: 0,
+  terms: 0,
+  near: 0,
+  adjacent: 0,
+  phrases: 0,
+  together: 0,
+};
+
 class Recall {
   readonly #request: RecallRequest;
   readonly #weights: RankingWeights;
@@ -128,6 +139,8 @@ class Recall {
   readonly #scorer: LexicalScorer;
   readonly #analysis;
   readonly #readMax: number;
+  /** The only rows with a word of the query, when they are few enough to know them all. */
+  readonly #worded: ReadonlySet<number> | null;
   readonly #scored = new Map<number, Scored>();
   readonly #next = new Map<number, number>();
   readonly #previous = new Map<number, number>();
@@ -160,8 +173,10 @@ class Recall {
             total: 0,
             incomplete: false,
             informative: false,
+            all: true,
           }
         : this.#reader.read(this.#analysis.terms, this.#readMax);
+    this.#worded = this.#postings.all ? new Set(this.#postings.rids) : null;
     this.#scorer = new LexicalScorer(this.#analysis, this.#postings, scope.averageWords, weights);
     this.#load(this.#rows.titled(request.query.trim()));
     this.#load(this.#postings.rids.slice(0, this.#readMax));
@@ -221,9 +236,15 @@ class Recall {
   #load(rids: readonly number[], passing = false): void {
     const missing = rids.filter((rid) => !this.#scored.has(rid));
     if (missing.length === 0) return;
-    for (const row of this.#rows.load(missing, passing)) {
+    const worded = this.#worded === null ? missing : missing.filter((rid) => this.#worded!.has(rid));
+    for (const row of this.#rows.load(worded, { passing })) {
       const evidence = this.#scorer.score(row.title, row.content, row.tags);
       this.#scored.set(row.rid, { row, evidence, asks: isQuestion(row.content) });
+    }
+    if (worded.length === missing.length) return;
+    const others = missing.filter((rid) => !worded.includes(rid));
+    for (const row of this.#rows.load(others, { passing, content: false })) {
+      this.#scored.set(row.rid, { row, evidence: NO_WORDS, asks: false });
     }
   }
 
@@ -284,12 +305,6 @@ class Recall {
     this.#load(this.#rows.scan(this.#readMax * 4), true);
   }
 
-  /** True when every row with a word of the query was read. */
-  #hasAllWords(): boolean {
-    const isListed = !this.#postings.incomplete && this.#request.tags.length === 0;
-    return isListed && this.#postings.rids.length <= this.#readMax;
-  }
-
   /** True when any word of the query distinguishes one row from another; otherwise neighbours do not help either. */
   #informative(): boolean {
     return this.#cosines !== null || this.#postings.informative;
@@ -318,12 +333,14 @@ class Recall {
       }
       for (const rid of chain) around.add(rid);
     }
-    // When every row with a word is here, the text of a neighbour tells nothing more; its vector may.
-    if (this.#cosines === null && this.#hasAllWords()) {
-      for (const rid of around) if (!this.#scored.has(rid)) this.#wordless += 1;
-      return;
-    }
-    this.#load([...around]);
+    const others = [...around].filter((rid) => !this.#scored.has(rid));
+    // A neighbour without a word of the query tells nothing by its text; its vector may tell something.
+    const telling =
+      this.#cosines === null && this.#worded !== null
+        ? others.filter((rid) => this.#worded!.has(rid))
+        : others;
+    this.#wordless = others.length - telling.length;
+    this.#load(telling);
     this.#cosines?.read([...this.#scored.keys()]);
   }
 

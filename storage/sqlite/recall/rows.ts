@@ -56,10 +56,11 @@ export class RowReader {
 
   /**
    * The visible rows of the list that are in the scope, in the order of the list. With `passing` only rows that the
-   * filters let through, so a long list costs little when few do.
+   * filters let through, so a long list costs little when few do; without `content` that of all rows is empty.
    */
-  load(rids: readonly number[], passing = false): LoadedRow[] {
-    const sql = `SELECT memory.rid, memory.ns_id, memory.title, memory.content, memory.tags, memory.tier, memory.priority,
+  load(rids: readonly number[], { passing = false, content = true } = {}): LoadedRow[] {
+    if (rids.length === 0) return [];
+    const sql = `SELECT memory.rid, memory.ns_id, memory.title, ${content ? 'memory.content' : "''"}, memory.tags, memory.tier, memory.priority,
         memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}
       FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value
       WHERE ${this.#gate.sql}${passing ? ` AND ${this.#unsure.sql}` : ''}`;
