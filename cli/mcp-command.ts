@@ -39,10 +39,9 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const { serveStdio } = await import('../node/mcp/serve-stdio.js');
   const { compileEarly } = await import('../node/runtime/compile-early.js');
   compileEarly();
-  const runner = openRunner(settings, async () => {
-    const { openInlineNode } = await import('../node/runtime/inline-node.js');
-    return openInlineNode(settings, 'mcp');
-  });
+  const loadNode = () => import('../node/runtime/inline-node.js');
+  const openNode = async () => (await loadNode()).openInlineNode(settings, 'mcp');
+  const runner = openRunner(settings, openNode, loadNode);
   reload = () => void runner.reloadHooks();
   await serveStdio({
     profile: settings.profile,

@@ -7,28 +7,32 @@ import { LineSplitter } from './line-splitter.js';
 /** The limit that every Unix supports; a longer path would be cut silently. */
 const SOCKET_PATH_BYTES_MAX = 103;
 
+/** What serves calls of other processes: a daemon, or the MCP server that owns the database. */
+export type ServingRole = 'daemon' | 'mcp';
+
 /** Names of the sockets of one database; each holder has its own, so that an old one cannot unlink a new one's. */
 export class SocketNames {
-  private readonly prefix: string;
+  private readonly database: string;
 
   constructor(
-    kind: 'owner' | 'daemon',
     private readonly home: string,
     dbPath: string,
     private readonly crypto: Pick<Crypto, 'sha256Hex'>,
   ) {
-    this.prefix = `${kind}-${crypto.sha256Hex(dbPath).slice(0, 8)}-`;
+    this.database = crypto.sha256Hex(dbPath).slice(0, 8);
   }
 
+  /** The socket of a holder, whose name begins with its role. */
   pathOf(holder: string): string {
-    return join(this.home, `${this.prefix}${this.crypto.sha256Hex(holder).slice(0, 8)}.sock`);
+    const [role] = holder.split(':', 1);
+    return join(this.home, `${role}-${this.database}-${this.crypto.sha256Hex(holder).slice(0, 8)}.sock`);
   }
 
-  /** The paths of all sockets, also of those whose process was killed. */
-  paths(): readonly string[] {
+  /** The paths of all sockets of a role, also of those whose process was killed. */
+  paths(role: ServingRole): readonly string[] {
     try {
       return readdirSync(this.home)
-        .filter((name) => name.startsWith(this.prefix))
+        .filter((name) => name.startsWith(`${role}-${this.database}-`))
         .map((name) => join(this.home, name));
     } catch {
       // Without a home there is no socket.
@@ -36,19 +40,14 @@ export class SocketNames {
     }
   }
 
-  /** Removes the sockets that killed holders left behind, where several holders may live. */
+  /** Removes the sockets that killed holders left behind. */
   async removeDead(): Promise<void> {
+    const paths = [...this.paths('daemon'), ...this.paths('mcp')];
     await Promise.all(
-      this.paths().map(async (path) => {
+      paths.map(async (path) => {
         if (await isDead(path)) rmSync(path, { force: true });
       }),
     );
-  }
-
-  /** Removes the sockets that killed holders left behind, where this holder is the only one. */
-  removeOthers(holder: string): void {
-    const mine = this.pathOf(holder);
-    for (const path of this.paths()) if (path !== mine) rmSync(path, { force: true });
   }
 }
 
@@ -108,19 +107,8 @@ export async function listenPrivately(server: Server, path: string): Promise<voi
   chmodSync(path, 0o600);
 }
 
-/** The lines of a connection. Throws at a line that is too long. */
-export async function* linesOf(socket: Socket, bytesMax: number): AsyncGenerator<string> {
-  const lines = new LineSplitter(bytesMax);
-  for await (const chunk of socket as AsyncIterable<Buffer>) {
-    for (const line of lines.push(chunk)) {
-      if (line === 'too-long') throw new Error(`a line is longer than ${bytesMax} bytes`);
-      yield textOf(line.bytes);
-    }
-  }
-}
-
 /**
- * Hands the lines of a connection to `take`, in order and without the promises of `linesOf`. `broken` hears of a line
+ * Hands the lines of a connection to `take`, in order. `broken` hears of a line
  * that is too long, or at which `take` threw; no further line is taken then.
  */
 export class SocketLines {

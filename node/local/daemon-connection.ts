@@ -8,7 +8,7 @@ import type { Crypto, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import type { Answer } from '../pipeline/pipeline.js';
-import { connectTo, SocketLines, SocketNames } from '../private-socket.js';
+import { connectTo, type ServingRole, SocketLines, SocketNames } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {
   callerSettingsOf,
@@ -24,20 +24,29 @@ interface Pending {
   readonly progress: ProgressReport | undefined;
 }
 
-/** The connection of a process to the daemon of its database. */
+/** The connection of a process to the one that serves its database: a daemon, or the MCP server that owns it. */
 export class DaemonConnection {
   private readonly pending = new Map<number, Pending>();
   private next = 0;
   private closing = false;
   private ended = false;
 
-  private constructor(private readonly socket: Socket) {
+  private constructor(
+    private readonly socket: Socket,
+    /** Hears that the other process has ended, and not this connection alone. */
+    private readonly onEnded: () => void,
+  ) {
     // Only calls under way keep the process alive.
     socket.unref();
   }
 
   /** Null when no daemon answers at the path, or when it refuses this process. */
-  static open(path: string, greeting: Greeting, scheduler: Scheduler): Promise<DaemonConnection | null> {
+  static open(
+    path: string,
+    greeting: Greeting,
+    scheduler: Scheduler,
+    onEnded: () => void,
+  ): Promise<DaemonConnection | null> {
     const socket = connectTo(path);
     const timer = scheduler.after(LOCAL_GREETING_TIMEOUT_MS, () => socket.destroy(), { keepAlive: true });
     return new Promise((resolve) => {
@@ -49,7 +58,7 @@ export class DaemonConnection {
           const reply = JSON.parse(line) as GreetingReply;
           if (!('protocol' in reply)) socket.destroy();
           else {
-            connection = new DaemonConnection(socket);
+            connection = new DaemonConnection(socket, onEnded);
             resolve(connection);
           }
         }
@@ -100,6 +109,7 @@ export class DaemonConnection {
     this.ended = true;
     for (const { resolve } of this.pending.values()) resolve('lost');
     this.pending.clear();
+    if (!this.closing) this.onEnded();
   }
 
   private take(reply: LocalReply): void {
@@ -117,11 +127,13 @@ export class DaemonConnection {
   }
 }
 
-/** The connection to the daemon that serves the database of these settings; null when none does. */
+/** The connection to the daemon, or another process, that serves the database of these settings; null when none does. */
 export async function findDaemon(
   settings: Settings,
   crypto: Pick<Crypto, 'sha256Hex'>,
   scheduler: Scheduler,
+  role: ServingRole = 'daemon',
+  onEnded: () => void = () => undefined,
 ): Promise<DaemonConnection | null> {
   const { home, dbPath, keyDir } = settings;
   if (dbPath === ':memory:') return null;
@@ -132,8 +144,8 @@ export async function findDaemon(
     keyDir,
     settings: callerSettingsOf(settings),
   };
-  for (const path of new SocketNames('daemon', home, dbPath, crypto).paths()) {
-    const daemon = await DaemonConnection.open(path, greeting, scheduler);
+  for (const path of new SocketNames(home, dbPath, crypto).paths(role)) {
+    const daemon = await DaemonConnection.open(path, greeting, scheduler, onEnded);
     if (daemon !== null) return daemon;
   }
   return null;

@@ -13,9 +13,11 @@ import { signAsAgent } from '../pipeline/sign-as-agent.js';
 import { type DaemonConnection, findDaemon } from './daemon-connection.js';
 import type { LocalCall } from './messages.js';
 
-/** A node that this process opens when no daemon serves it. */
+/** A node that this process opens when no other one serves it. */
 export interface OwnNode {
   readonly services: Services;
+  /** True while it owns the database, so that other processes may pass their calls on to it. */
+  owns?(): boolean;
   /** Reads the file of hooks again. */
   reloadHooks?(): void;
   close(): Promise<void>;
@@ -24,6 +26,8 @@ export interface OwnNode {
 export interface LocalRunnerParts {
   readonly settings: Settings;
   readonly openNode: () => Promise<OwnNode>;
+  /** Loads the modules of the node. A process with it takes the place of an MCP server that served it and ended. */
+  readonly prepareNode?: () => Promise<unknown>;
   readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
   readonly scheduler: Scheduler;
   readonly random: Pick<Random, 'uuid'>;
@@ -44,8 +48,8 @@ function tooLong(operation: Operation, { input, unknownFields }: LocalRequest): 
 }
 
 /**
- * Runs the operations of an MCP server or a command: through the daemon while one serves the database, else in this
- * process. A store that the daemon did not answer is run again under the same key, which finds what it has stored.
+ * Runs the operations of an MCP server or a command: through the daemon while one serves the database, else through the
+ * MCP server that owns it, else in this process. A store that the daemon did not answer is run again under the same key, which finds what it has stored.
  */
 export class LocalRunner {
   private daemon: DaemonConnection | null = null;
@@ -56,6 +60,7 @@ export class LocalRunner {
   private probe: Promise<DaemonConnection | null> | null = null;
   /** When to look for a daemon again, monotonic. */
   private probeMs = Number.NEGATIVE_INFINITY;
+  private closed = false;
 
   constructor(private readonly parts: LocalRunnerParts) {}
 
@@ -92,6 +97,7 @@ export class LocalRunner {
 
   /** Closes what is open; calls under way must have ended. */
   async close(): Promise<void> {
+    this.closed = true;
     this.daemon?.close();
     await this.closeNode();
   }
@@ -113,14 +119,26 @@ export class LocalRunner {
   private async find(): Promise<DaemonConnection | null> {
     const { settings, clock, crypto, scheduler } = this.parts;
     const beganMs = clock.monotonicMs();
-    this.daemon = await findDaemon(settings, crypto, scheduler);
+    this.daemon = (await findDaemon(settings, crypto, scheduler)) ?? (await this.findOwner());
     const tookMs = clock.monotonicMs() - beganMs;
     // A daemon that hangs must not delay every call.
     if (this.daemon === null && tookMs > limits.LOCAL_GREETING_TIMEOUT_MS / 2)
       this.probeMs = clock.monotonicMs() + limits.LOCAL_HUNG_REST_MS;
-    // The daemon maintains the database from now on.
+    // The other process maintains the database from now on.
     if (this.daemon !== null) await this.closeNode();
     return this.daemon;
+  }
+
+  /** The connection to the MCP server that owns the database, if that is another process. */
+  private async findOwner(): Promise<DaemonConnection | null> {
+    const node = await this.node?.catch(() => null);
+    if (node?.owns?.() === true) return null;
+    const { settings, crypto, scheduler, prepareNode } = this.parts;
+    const found = await findDaemon(settings, crypto, scheduler, 'mcp', () => {
+      if (prepareNode !== undefined && !this.closed) void this.open().catch(() => undefined);
+    });
+    if (found !== null) void prepareNode?.();
+    return found;
   }
 
   /** The daemon ends or has ended. Another call may have found the next one already. */

@@ -19,6 +19,7 @@ import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
+import { SocketNames } from '../private-socket.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
@@ -99,7 +100,8 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     metrics,
   });
   const replication = mesh.replication();
-  const duties = dutiesOf(own, semantic, () => clockProblem(replication) !== null);
+  const holder = holderName('daemon', systemRandom.uuid());
+  const duties = dutiesOf(own, holder, semantic, () => clockProblem(replication) !== null);
   const services: Services = {
     ...own,
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
@@ -134,7 +136,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     mesh,
     services,
     http,
-    local: new LocalSocket(services, log),
+    local: new LocalSocket(services, holder, log),
   };
 }
 
@@ -182,13 +184,15 @@ function openDaemonHooks(
 
 function dutiesOf(
   { store, settings, log }: Services,
+  holder: string,
   semantic: Semantics | null,
   isClockAhead: () => boolean,
 ): OwnerDuties {
   return new OwnerDuties({
     store,
     role: 'daemon',
-    holder: holderName('daemon', systemRandom.uuid()),
+    holder,
+    sockets: new SocketNames(settings.home, settings.dbPath, systemCrypto),
     archive: settings.archiveOnGc,
     archiveMaxDays: settings.archiveMaxDays,
     comparesRows: settings.nearDuplicate !== 'off',

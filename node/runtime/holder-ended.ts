@@ -1,9 +1,9 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { isAlive } from '../is-alive.js';
-import { isDead, type SocketNames } from '../private-socket.js';
+import { isDead, type ServingRole, type SocketNames } from '../private-socket.js';
 
 /** The name of this process as the owner of a database: with its id, and with where ids of processes mean the same. */
-export const holderName = (role: 'daemon' | 'mcp', uuid: string): string =>
+export const holderName = (role: ServingRole, uuid: string): string =>
   `${role}:${process.pid}:${uuid}${SPACE === null ? '' : `:${SPACE}`}`;
 
 /** The start of the machine and its space of process ids; null where the system does not tell. */
@@ -20,9 +20,9 @@ const SPACE = ((): string | null => {
  * True when the process of a holder has ended without leaving: its id is free in the same space of ids; else, as ids mean
  * little between containers, only when no process listens at its socket either.
  */
-export async function hasEnded(holder: string, sockets: SocketNames | null): Promise<boolean> {
+export async function hasEnded(holder: string, sockets: SocketNames): Promise<boolean> {
   const pid = Number(holder.split(':')[1]);
   if (!Number.isSafeInteger(pid) || pid <= 0 || isAlive(pid)) return false;
   if (SPACE !== null && holder.endsWith(`:${SPACE}`)) return true;
-  return sockets !== null && (await isDead(sockets.pathOf(holder)));
+  return isDead(sockets.pathOf(holder));
 }

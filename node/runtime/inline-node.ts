@@ -12,6 +12,7 @@ import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
 import type { MembersOnDisk } from '../mesh/members-on-disk.js';
 import type { Catalogue, Services } from '../pipeline/call.js';
+import { SocketNames } from '../private-socket.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { inlineTokenCounter } from '../semantics/token-counter.js';
@@ -27,6 +28,8 @@ import { DeferredTouches } from './touch-queue.js';
 /** A node without a daemon: the store runs in this thread. */
 export interface InlineNode {
   readonly services: Services;
+  /** True while this process owns the database. */
+  owns(): boolean;
   /** Reads the file of hooks again. */
   reloadHooks(): void;
   /** Writes what is pending and closes the database. */
@@ -107,7 +110,7 @@ export async function openInlineNode(
       ? await startBackground({
           store: services.store,
           role: 'mcp',
-          holder: holderName('mcp', systemRandom.uuid()),
+          ...(await servingParts(services)),
           archive: settings.archiveOnGc,
           archiveMaxDays: settings.archiveMaxDays,
           comparesRows: settings.nearDuplicate !== 'off',
@@ -121,8 +124,11 @@ export async function openInlineNode(
       : null;
   return {
     services,
+    owns: () => background?.owns() === true,
     reloadHooks: hooks.reload,
     async close() {
+      // Calls of other processes still need the parts below.
+      await background?.endDuties();
       await hooks.close();
       for (const part of [touches, background, semantic, store]) await part?.close();
     },
@@ -164,8 +170,19 @@ function membersOnDisk(settings: Settings, peerId: string, log: Log): Services['
   };
 }
 
+/** Under which name an MCP server owns the database, and the socket at which it then takes the calls of others. */
+async function servingParts(
+  services: Services,
+): Promise<Pick<OwnerDutiesParts, 'holder' | 'sockets' | 'socket'>> {
+  const { LocalSocket } = await import('./local-socket.js');
+  const { settings, log } = services;
+  const holder = holderName('mcp', systemRandom.uuid());
+  const sockets = new SocketNames(settings.home, settings.dbPath, systemCrypto);
+  return { holder, sockets, socket: () => new LocalSocket(services, holder, log) };
+}
+
 /** An MCP server maintains the database while no daemon does; the modules for that are loaded only now. */
-async function startBackground(parts: OwnerDutiesParts): Promise<{ close(): Promise<void> }> {
+async function startBackground(parts: OwnerDutiesParts) {
   const { OwnerDuties } = await import('./owner-duties.js');
   const { startSupervisor } = await import('../../actors/core/supervisor.js');
   const duties = new OwnerDuties(parts);
@@ -178,10 +195,9 @@ async function startBackground(parts: OwnerDutiesParts): Promise<{ close(): Prom
     onFailure: ({ childId, error }) => log.warn({ err: error, actor: childId }, 'an actor failed'),
   });
   return {
-    async close() {
-      // The embedder closes first: a round of the backfill that waits for it then ends at once.
-      await duties.close();
-      await supervisor.stop();
-    },
+    owns: () => duties.owned,
+    // The embedder closes first: a round of the backfill that waits for it then ends at once.
+    endDuties: () => duties.close(),
+    close: () => supervisor.stop(),
   };
 }

@@ -5,12 +5,17 @@ import type { Services } from '../pipeline/call.js';
 import { SocketNames } from '../private-socket.js';
 import { systemScheduler } from '../seams.js';
 
-/** The daemon's local socket, from its start to its end. Without it local processes work on the database themselves. */
+/**
+ * The socket at which a daemon, or the MCP server that owns the database, takes the calls of other local processes.
+ * Without it they work on the database themselves.
+ */
 export class LocalSocket {
   private surface: LocalSurface | null = null;
 
   constructor(
     private readonly services: Services,
+    /** The name of this process as an owner of the database. */
+    private readonly holder: string,
     private readonly log: Log,
   ) {}
 
@@ -18,18 +23,17 @@ export class LocalSocket {
     const { services, log } = this;
     const { home, dbPath } = services.settings;
     if (dbPath === ':memory:') return;
-    const names = new SocketNames('daemon', home, dbPath, services.crypto);
+    const names = new SocketNames(home, dbPath, services.crypto);
     try {
       await names.removeDead();
-      const path = names.pathOf(`${process.pid}:${services.random.uuid()}`);
-      this.surface = await LocalSurface.listen(path, {
+      this.surface = await LocalSurface.listen(names.pathOf(this.holder), {
         services,
         operations: OPERATIONS,
         log,
         scheduler: systemScheduler,
       });
     } catch (error) {
-      log.warn({ err: error }, 'local processes cannot reach this daemon, and open the database themselves');
+      log.warn({ err: error }, 'local processes cannot reach this one, and open the database themselves');
     }
   }
 

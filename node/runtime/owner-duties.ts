@@ -14,14 +14,16 @@ import {
   NEAR_DUPLICATE_REST_WRITING,
   NEAR_DUPLICATE_ROUND_MS,
   OWNER_TAKEOVER_MS,
+  QUERY_EMBED_COLD_WAIT_MS,
 } from '../../protocol/base/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/base/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
+import type { SocketNames } from '../private-socket.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import type { OwnedSemantics } from '../semantics/owned-semantics.js';
-import { OwnerSocket } from '../semantics/owner-socket.js';
 import { hasEnded } from './holder-ended.js';
+import type { LocalSocket } from './local-socket.js';
 import type { Semantics } from './open-semantics.js';
 
 /** The parts that the duties of an owner need. */
@@ -29,6 +31,10 @@ export interface OwnerDutiesParts {
   readonly store: Store;
   readonly role: 'daemon' | 'mcp';
   readonly holder: string;
+  /** Where the sockets of the holders are. */
+  readonly sockets: SocketNames;
+  /** Makes the socket at which this process takes the calls of others while it owns the database; absent for a daemon. */
+  readonly socket?: () => LocalSocket;
   readonly archive: boolean;
   /** Days after which archived memories are purged; null keeps them. */
   readonly archiveMaxDays?: number | null;
@@ -51,17 +57,20 @@ const NOT_OWNER_MS = 1000;
 /** A node is busy with writes until so long after the last one. */
 const BUSY_MS = 250;
 const DAY_MS = 86_400_000;
+const TAKEOVER_WAITS = { coldMs: QUERY_EMBED_COLD_WAIT_MS, vectorsMs: QUERY_EMBED_COLD_WAIT_MS };
+/** How long calls of other processes are answered after the ownership has ended. */
+const OWNER_DRAIN_MS = 2000;
 /** A lease that cannot be released in this time expires by itself. */
 const RELEASE_WAIT_MS = 2000;
 
 /**
- * The duties of the process that owns the database: embedding, expiry, and answering semantic questions of other
- * processes (design: architecture). They begin and end with the ownership.
+ * The duties of the process that owns the database: embedding, expiry, and taking the calls of other processes (design:
+ * architecture). They begin and end with the ownership.
  */
 export class OwnerDuties {
   private ownership: Ownership = { owned: false, fencing: 0 };
   private local: OwnedSemantics | null = null;
-  private socket: OwnerSocket | null = null;
+  private socket: LocalSocket | null = null;
   private mark = -1;
   /** When the last change of the log was seen, on the monotonic clock. */
   private changedMs = Number.NEGATIVE_INFINITY;
@@ -117,7 +126,7 @@ export class OwnerDuties {
       for (const resolve of this.waiting.splice(0)) resolve();
     };
     const { semantic } = parts;
-    const ended = (holder: string) => hasEnded(holder, semantic?.sockets ?? null);
+    const ended = (holder: string) => hasEnded(holder, parts.sockets);
     const lease = new OwnershipLease(store, clock, parts.holder, parts.role, report, ended);
     const ownership = loopChild({
       ...common,
@@ -227,18 +236,25 @@ export class OwnerDuties {
   /** Ends what the ownership began; a later granted claim begins nothing. */
   async close(): Promise<void> {
     this.closed = true;
-    await this.endSemantics();
+    await this.end();
   }
 
-  /** Looks at once whether the owner has ended, and resolves when this process answers in its place, or cannot. */
+  /**
+   * Looks at once whether the owner has ended, and resolves when this process answers in its place. Where the owner
+   * lives, and takes no calls of this process, an encoder is opened here for its questions alone.
+   */
   private async takeOver(): Promise<void> {
-    const looked = new Promise<void>((resolve) => this.waiting.push(resolve));
-    const late = new Promise<void>((resolve) => {
-      this.parts.scheduler.after(OWNER_TAKEOVER_MS, resolve);
+    const looked = new Promise<true>((resolve) => this.waiting.push(() => resolve(true)));
+    const late = new Promise<false>((resolve) => {
+      this.parts.scheduler.after(OWNER_TAKEOVER_MS, () => resolve(false));
     });
     this.ownershipWake?.now();
-    await Promise.race([looked, late]);
+    const isKnown = await Promise.race([looked, late]);
     await this.begun;
+    const { semantic } = this.parts;
+    if (!isKnown || semantic === null || this.local !== null || this.closed) return;
+    this.local = semantic.openLocal({ batchRows: 1, plans: false });
+    semantic.role.own(this.local);
   }
 
   private purgeBefore(): string | null {
@@ -253,34 +269,32 @@ export class OwnerDuties {
     if (!before.owned && !next.owned) return;
     this.parts.log.info({ owned: next.owned, fencing: next.fencing }, 'database ownership changed');
     // Another fencing number means that another process owned the database in between, and took over our socket.
-    const ended = before.owned ? this.endSemantics() : Promise.resolve();
-    this.begun = next.owned ? ended.then(() => this.beginSemantics(next.tookOver === true)) : ended;
+    const ended = this.end();
+    this.begun = next.owned ? ended.then(() => this.begin(next.tookOver === true)) : ended;
   }
 
-  private async beginSemantics(tookOver: boolean): Promise<void> {
-    const { semantic, log } = this.parts;
-    if (semantic === null || this.local !== null || this.closed) return;
-    const local = semantic.openLocal();
-    this.local = local;
-    semantic.role.own(local);
-    // The one before was used, so the next question comes soon.
-    void (tookOver ? local.warm() : local.open());
-    try {
-      semantic.sockets.removeOthers(this.parts.holder);
-      const socket = await OwnerSocket.listen(semantic.sockets.pathOf(this.parts.holder), local, log);
-      // The ownership may have ended meanwhile.
-      if (this.local === local) this.socket = socket;
-      else await socket.close();
-    } catch (error) {
-      // Other processes then answer by keyword and report it; this process is not affected.
-      log.warn({ err: error }, 'the owner socket could not be opened');
+  private async begin(tookOver: boolean): Promise<void> {
+    if (this.closed) return;
+    const { semantic } = this.parts;
+    const socket = this.parts.socket?.() ?? null;
+    this.socket = socket;
+    if (semantic !== null) {
+      // The one before was used, so the next question comes soon, and waits for the index as for the model.
+      const local = semantic.openLocal(tookOver ? { waits: TAKEOVER_WAITS } : {});
+      this.local = local;
+      semantic.role.own(local);
+      void (tookOver ? local.warm() : local.open());
     }
+    await socket?.open();
+    // The ownership may have ended meanwhile.
+    if (this.socket !== socket) await socket?.close();
   }
 
-  private async endSemantics(): Promise<void> {
+  private async end(): Promise<void> {
     const { local, socket } = this;
     this.local = null;
     this.socket = null;
+    await socket?.drain(OWNER_DRAIN_MS);
     this.parts.semantic?.role.own(null);
     await socket?.close();
     await local?.close();

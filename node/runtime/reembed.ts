@@ -5,6 +5,7 @@ import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../protocol/maintenance/queries.js';
 import type { Settings } from '../config/settings.js';
 import type { Services } from '../pipeline/call.js';
+import { SocketNames } from '../private-socket.js';
 import { openEmbedder } from '../semantics/open-embedder.js';
 import { hasEnded } from './holder-ended.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
@@ -58,7 +59,7 @@ export async function reembed(
   const before = await store.query({ kind: 'embedding-progress' });
   if (!before.ok) return failed(before.error);
   const { searched, coming } = before.value;
-  const isOwned = await hasOwner(services, semantics);
+  const isOwned = await hasOwner(services);
   const isOther = searched !== null && searched.model !== target.value.model;
   if (isOther && isOwned && coming?.model !== target.value.model) {
     return fail(
@@ -111,7 +112,7 @@ async function finish(
   let opened = false;
   try {
     for (;;) {
-      const isOwned = await hasOwner(services, semantics);
+      const isOwned = await hasOwner(services);
       let isIdle = true;
       if (!isOwned) {
         opened = true;
@@ -138,8 +139,9 @@ async function finish(
   }
 }
 
-async function hasOwner({ store, clock }: Services, { sockets }: Semantics): Promise<boolean> {
+async function hasOwner({ store, clock, settings, crypto }: Services): Promise<boolean> {
   const owner = await store.query({ kind: 'current-owner', nowMs: clock.nowMs() });
   if (!owner.ok || owner.value.holder === null) return false;
-  return !(await hasEnded(owner.value.holder, sockets));
+  const { home, dbPath } = settings;
+  return !(await hasEnded(owner.value.holder, new SocketNames(home, dbPath, crypto)));
 }

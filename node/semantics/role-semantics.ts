@@ -1,15 +1,12 @@
 import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
 
-/**
- * Answers locally while this process owns the database; otherwise asks the owner. When it does not answer, this process may
- * step in.
- */
+/** Answers while this process has an encoder open, as the owner of the database does; else it may open one when asked. */
 export class RoleSemantics implements SemanticIndex {
   private local: SemanticIndex | null = null;
   private stepIn: (() => Promise<void>) | null = null;
-
-  constructor(private readonly remote: SemanticIndex) {}
+  /** False after a question that nobody could answer. */
+  private reachable = true;
 
   /** Sets the local side when the ownership begins, and null when it ends. */
   own(local: SemanticIndex | null): void {
@@ -22,21 +19,32 @@ export class RoleSemantics implements SemanticIndex {
   }
 
   async evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
-    if (this.local !== null) return this.local.evidence(request);
-    const found = await this.remote.evidence(request);
-    if (found !== 'unreachable' || this.stepIn === null) return found;
-    await this.stepIn();
-    // The ownership may have changed while it was waited for.
+    if (this.local === null) await this.stepIn?.();
+    // Stepping in may have set it.
     const local = this.local as SemanticIndex | null;
-    return local === null ? found : local.evidence(request);
+    this.reachable = local !== null;
+    if (local === null) return 'unreachable';
+    const found = await local.evidence(request);
+    // An ownership that began meanwhile has closed what was asked.
+    const next = this.local;
+    return typeof found === 'string' && next !== null && next !== local ? next.evidence(request) : found;
   }
 
   state(): SemanticState {
-    return (this.local ?? this.remote).state();
+    return this.local?.state() ?? stateOfOwner(this.reachable);
   }
 
   async close(): Promise<void> {
     await this.local?.close();
-    await this.remote.close();
   }
 }
+
+/** The state of a process that has no encoder open. */
+const stateOfOwner = (reachable: boolean): SemanticState => ({
+  enabled: true,
+  loaded: reachable,
+  failing: !reachable,
+  lastError: reachable ? null : 'the process that owns the database does not answer',
+  model: 'owner',
+  dim: 0,
+});

@@ -390,19 +390,10 @@ export const INLINE_ALONE_MS = 50;
 export const OWNER_LEASE_MS = 10_000;
 export const OWNER_RENEW_MS = 3000;
 export const CHANGE_POLL_MS = 25;
-export const OWNER_SOCKET_TIMEOUT_MS = 300;
-/** The same where the owner asks an embedding service. */
-export const REMOTE_OWNER_SOCKET_TIMEOUT_MS = 1000;
 /** How often a process looks whether the owner of the database has ended. */
 export const OWNER_WATCH_MS = 250;
 /** A recall waits this long for this process to take over from an owner that has ended. */
 export const OWNER_TAKEOVER_MS = 1000;
-/** A question to the owner of the database, or its answer; a connection with a longer line ends. */
-export const OWNER_SOCKET_LINE_BYTES_MAX = 4 * 1024 * 1024;
-/** Connections to the owner; each has one question under way. */
-export const OWNER_SOCKET_CONNECTIONS_MAX = 64;
-/** The owner ends a connection on which nothing has moved for this long. */
-export const OWNER_SOCKET_IDLE_MS = 10_000;
 export const PARENT_POLL_MS = 1000;
 
 // Maintenance

@@ -9,7 +9,7 @@ const RUNS: readonly Counts[] = [
   { mcp: 200 },
   { imports: 100, files: 300 },
   { joins: 5, peers: 200, hints: 100 },
-  { owner: 300 },
+  { local: 300 },
 ];
 
 for (const counts of RUNS) {

@@ -10,7 +10,7 @@ const COUNT = Number(process.env['FUZZ_COUNT'] ?? 100_000);
 const SEED = fuzzSeed(randomInt(2 ** 31));
 
 /** Of a thousand. */
-const SHARES = { http: 430, mcp: 90, imports: 60, files: 80, owner: 60, joins: 2, peers: 228, hints: 50 };
+const SHARES = { http: 430, mcp: 90, imports: 60, files: 80, local: 60, joins: 2, peers: 228, hints: 50 };
 const SLICES = 10;
 const TIMEOUT_MS = 3_500_000 + COUNT * 5;
 

@@ -3,9 +3,9 @@ import { HintSurface } from './hint-surface.js';
 import { HttpSurface } from './http-surface.js';
 import { exportOf, importRefused, importRequests } from './import-requests.js';
 import { JoinSurface } from './join-surface.js';
+import { LocalSocketSurface } from './local-surface.js';
 import { McpSurface } from './mcp-surface.js';
 import { startMeshTarget } from './mesh-target.js';
-import { OwnerSurface } from './owner-surface.js';
 import { PeerSurface } from './peer-surface.js';
 import type { Surface, SurfaceOptions } from './surface.js';
 import { Target } from './targets.js';
@@ -53,7 +53,8 @@ const OPENERS = {
   },
   files: async (targets: Targets, options: SurfaceOptions) =>
     new FileSurface(await exportOf((await targets.api()).daemon.base), options),
-  owner: (_targets: Targets, options: SurfaceOptions) => OwnerSurface.open(options),
+  local: async (targets: Targets, options: SurfaceOptions) =>
+    LocalSocketSurface.open(await targets.api(), options),
   joins: async (targets: Targets, options: SurfaceOptions) => new JoinSurface(await targets.peers(), options),
   peers: async (targets: Targets, options: SurfaceOptions) =>
     PeerSurface.open(await targets.peers(), options),

@@ -1,12 +1,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import type { Settings } from '../../../node/config/settings.js';
 import { LOCAL_PROTOCOL, type LocalCall } from '../../../node/local/messages.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
-import { linesOf, listenPrivately, SocketNames } from '../../../node/private-socket.js';
+import { listenPrivately, SocketNames } from '../../../node/private-socket.js';
 import { systemCrypto } from '../../../node/seams.js';
-import { LOCAL_LINE_BYTES_MAX } from '../../../protocol/base/limits.js';
 
 /**
  * What the fake does with a call: `answer` it; end as if it was killed, `before` or `after` it ran the call; answer that
@@ -28,10 +28,14 @@ export class FakeDaemon {
 
   private constructor(private readonly services: Services) {}
 
-  static async listen({ home, dbPath }: Settings, services: Services, holder = 'fake'): Promise<FakeDaemon> {
+  static async listen(
+    { home, dbPath }: Settings,
+    services: Services,
+    holder = 'daemon:fake',
+  ): Promise<FakeDaemon> {
     const fake = new FakeDaemon(services);
     fake.server.on('connection', (socket) => void fake.serve(socket));
-    await listenPrivately(fake.server, new SocketNames('daemon', home, dbPath, systemCrypto).pathOf(holder));
+    await listenPrivately(fake.server, new SocketNames(home, dbPath, systemCrypto).pathOf(holder));
     return fake;
   }
 
@@ -60,7 +64,7 @@ export class FakeDaemon {
     this.sockets.add(socket);
     socket.on('close', () => this.sockets.delete(socket));
     socket.on('error', () => socket.destroy());
-    const lines = linesOf(socket, LOCAL_LINE_BYTES_MAX);
+    const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
     try {
       if ((await lines.next()).done === true) return;
       this.greetings += 1;
@@ -68,7 +72,8 @@ export class FakeDaemon {
       const reply =
         this.manner === 'greets' ? { protocol: LOCAL_PROTOCOL } : { refused: 'the daemon is shutting down' };
       socket.write(`${JSON.stringify(reply)}\n`);
-      for await (const line of lines) await this.take(JSON.parse(line) as LocalCall, socket);
+      for await (const line of { [Symbol.asyncIterator]: () => lines })
+        await this.take(JSON.parse(line) as LocalCall, socket);
     } catch {
       socket.destroy();
     }

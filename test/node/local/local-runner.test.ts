@@ -43,6 +43,8 @@ class Scene {
   readonly own = { opened: 0, closed: 0 };
   /** Commands of the runner's own node wait for it. */
   gate: Promise<void> = Promise.resolve();
+  /** Whether the runner's own node owns the database. */
+  owns = false;
   /** How far the clock goes on at each look. */
   tickMs = 0;
   private skippedMs = 0;
@@ -52,10 +54,12 @@ class Scene {
   constructor() {
     this.runner = new LocalRunner({
       settings: this.settings,
+      prepareNode: () => Promise.resolve(),
       openNode: async () => {
         this.own.opened += 1;
         const node = await openInlineNode(this.settings, 'cli');
         return {
+          owns: () => this.owns,
           services: { ...node.services, store: this.gated(node.services.store) },
           close: async () => {
             this.own.closed += 1;
@@ -109,7 +113,7 @@ class Scene {
   /** The product's own surface of a daemon. */
   async surface(): Promise<LocalSurface> {
     const { home, dbPath } = this.settings;
-    const path = new SocketNames('daemon', home, dbPath, systemCrypto).pathOf('surface');
+    const path = new SocketNames(home, dbPath, systemCrypto).pathOf('daemon:surface');
     const parts = {
       services: await this.services(),
       operations: OPERATIONS,
@@ -203,13 +207,47 @@ describe('local calls move between the daemon and this process', () => {
 
   it('to the next daemon at once when the first was killed between two calls', async () => {
     const { own } = start();
-    const first = await scene.fake('first');
+    const first = await scene.fake('daemon:first');
     await scene.stored('one');
     await first.die();
-    const second = await scene.fake('second');
+    const second = await scene.fake('daemon:second');
     scene.later();
     await scene.stored('two');
     assert.deepEqual([first.calls.length, second.calls.length, own.opened], [1, 1, 0]);
+  });
+
+  it('to the MCP server that owns the database, and from it to a daemon', async () => {
+    const { own, runner } = start();
+    await runner.open();
+    const owner = await scene.fake('mcp:owner');
+    scene.later();
+    await scene.stored('one');
+    assert.deepEqual([owner.calls.length, own], [1, { opened: 1, closed: 1 }]);
+    const daemon = await scene.fake();
+    owner.fates.push('refuse');
+    scene.later();
+    await scene.stored('two');
+    assert.deepEqual([daemon.calls.length, own.opened], [1, 1]);
+  });
+
+  it('but not from a node that owns the database to its own socket', async () => {
+    const { own, runner } = start();
+    await runner.open();
+    scene.owns = true;
+    const itself = await scene.fake('mcp:itself');
+    scene.later();
+    await scene.stored('one');
+    assert.deepEqual([itself.greetings, own], [0, { opened: 1, closed: 0 }]);
+  });
+
+  it('to an own node as soon as the MCP server that served them was killed', async () => {
+    const { own } = start();
+    const owner = await scene.fake('mcp:owner');
+    await scene.stored('one');
+    await owner.die();
+    await until('the own node is open', () => own.opened === 1);
+    await scene.stored('two');
+    assert.deepEqual([own, await scene.titles()], [{ opened: 1, closed: 0 }, ['one', 'two']]);
   });
 
   it('only once for calls that look for the daemon together', async () => {
@@ -254,12 +292,12 @@ describe('local calls move between the daemon and this process', () => {
 
   it('and a call that is lost late does not cost the others their new daemon', async () => {
     start();
-    const first = await scene.fake('first');
+    const first = await scene.fake('daemon:first');
     await scene.stored('row');
     first.fates.push('hold', 'refuse');
     const late = scene.store('late');
     await until('it is under way', () => first.holds === 1);
-    const second = await scene.fake('second');
+    const second = await scene.fake('daemon:second');
     first.manner = 'refuses';
     scene.later();
     await scene.stored('at the second');

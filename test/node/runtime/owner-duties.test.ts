@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Services } from '../../../node/pipeline/call.js';
 import { SocketNames } from '../../../node/private-socket.js';
+import { LocalSocket } from '../../../node/runtime/local-socket.js';
 import { OwnerDuties } from '../../../node/runtime/owner-duties.js';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
 import type { OwnedSemantics } from '../../../node/semantics/owned-semantics.js';
@@ -37,7 +39,7 @@ function fixture() {
     selfCheck: () => Promise.resolve(ok({ problems: [], next: null })),
     close: () => Promise.resolve(),
   };
-  const role = new RoleSemantics(new FakeIndex('remote'));
+  const role = new RoleSemantics();
   const openLocal = () => {
     const local = Object.assign(new FakeIndex('local'), {
       open: () => Promise.resolve(),
@@ -46,9 +48,11 @@ function fixture() {
     locals.push(local);
     return local as unknown as OwnedSemantics;
   };
+  const settings = { home, dbPath: join(home, 'x.db') };
+  const services = { settings, crypto: systemCrypto } as Services;
   const duties = new OwnerDuties({
     store,
-    role: 'daemon',
+    role: 'mcp',
     holder: 'h',
     archive: true,
     comparesRows: true,
@@ -57,7 +61,9 @@ function fixture() {
     scheduler,
     random: systemRandom,
     log: recordingLog(),
-    semantic: { role, openLocal, sockets: new SocketNames('owner', home, join(home, 'x.db'), systemCrypto) },
+    sockets: new SocketNames(home, join(home, 'x.db'), systemCrypto),
+    socket: () => new LocalSocket(services, 'mcp:1:h', recordingLog()),
+    semantic: { role, openLocal },
   });
   const sockets = () => readdirSync(home).filter((name) => name.endsWith('.sock'));
   const startOwnership = async () => {
@@ -78,7 +84,7 @@ describe('the duties of an owner', () => {
     const { home, scheduler, claims, locals, role, duties, sockets, startOwnership, rest, released } =
       fixture();
     const ownership = await startOwnership();
-    assert.deepEqual([duties.owned, role.state().model], [false, 'remote']);
+    assert.deepEqual([duties.owned, role.state().model], [false, 'owner']);
     claims[0]!(true);
     await rest();
     assert.deepEqual([duties.owned, role.state().model], [true, 'local']);
@@ -93,7 +99,7 @@ describe('the duties of an owner', () => {
     await scheduler.advance(OWNER_RENEW_MS);
     claims[2]!(false);
     await rest();
-    assert.deepEqual([duties.owned, role.state().model], [false, 'remote']);
+    assert.deepEqual([duties.owned, role.state().model], [false, 'owner']);
     assert.equal(locals[0]!.closed, 1);
     assert.deepEqual(sockets(), []);
 
@@ -115,7 +121,7 @@ describe('the duties of an owner', () => {
     await duties.close();
     claims[0]!(true);
     await rest();
-    assert.equal(role.state().model, 'remote');
+    assert.equal(role.state().model, 'owner');
     assert.deepEqual(
       locals.map((local) => local.closed).filter((closed) => closed === 0),
       [],

@@ -5,28 +5,55 @@ import { RoleSemantics } from '../../../node/semantics/role-semantics.js';
 import { FakeIndex, REQUEST } from './fake-index.js';
 
 describe('the semantic side of a process', () => {
-  it('is the owner’s, then its own while it owns the database, then the owner’s again', async () => {
-    const remote = new FakeIndex('remote', async () => 'unreachable');
+  it('answers while it owns the database, and says that nobody does else', async () => {
     const local = new FakeIndex('local', async () => 'busy');
-    const role = new RoleSemantics(remote);
+    const role = new RoleSemantics();
+    assert.deepEqual([role.state().model, role.state().failing], ['owner', false]);
     assert.equal(await role.evidence(REQUEST), 'unreachable');
-    assert.equal(role.state().model, 'remote');
+    assert.deepEqual([role.state().model, role.state().failing], ['owner', true]);
     role.own(local);
     assert.equal(await role.evidence(REQUEST), 'busy');
     assert.equal(role.state().model, 'local');
     role.own(null);
     assert.equal(await role.evidence(REQUEST), 'unreachable');
-    assert.equal(role.state().model, 'remote');
-    assert.deepEqual([remote.asked.length, local.asked.length], [2, 1]);
+    assert.equal(role.state().model, 'owner');
     assert.deepEqual(local.asked, [REQUEST]);
   });
 
+  it('asks once for each question whether it may answer itself', async () => {
+    const local = new FakeIndex('local', async () => 'busy');
+    const role = new RoleSemantics();
+    let asked = 0;
+    role.whenUnreachable(async () => {
+      asked += 1;
+      if (asked > 1) role.own(local);
+    });
+    const answers = [
+      await role.evidence(REQUEST),
+      await role.evidence(REQUEST),
+      await role.evidence(REQUEST),
+    ];
+    assert.deepEqual([answers, asked], [['unreachable', 'busy', 'busy'], 2]);
+  });
+
+  it('asks the next one where the first was closed under a question', async () => {
+    const local = new FakeIndex('local', async () => 'empty');
+    const role = new RoleSemantics();
+    role.own(
+      new FakeIndex('before', async () => {
+        role.own(local);
+        return 'busy';
+      }),
+    );
+    assert.equal(await role.evidence(REQUEST), 'empty');
+  });
+
   it('closes what it has', async () => {
-    const [remote, local] = [new FakeIndex('remote'), new FakeIndex('local')];
-    const role = new RoleSemantics(remote);
+    const local = new FakeIndex('local');
+    const role = new RoleSemantics();
     role.own(local);
     await role.close();
-    assert.deepEqual([remote.closed, local.closed], [1, 1]);
+    assert.equal(local.closed, 1);
   });
 
   it('is disabled in keyword mode, and says so', async () => {
