@@ -95,10 +95,11 @@ export function histories(kind: Kind): fc.Arbitrary<readonly Version[]> {
     facts: valuesOf(kind.removal as Payload<object>),
     keeps: fc.boolean(),
   });
-  return fc.array(step, { minLength: 1, maxLength: 8 }).map((steps) => historyOf(kind, steps));
+  const identity = identityOf(kind);
+  return fc.array(step, { minLength: 1, maxLength: 8 }).map((steps) => historyOf(kind, identity, steps));
 }
 
-function historyOf(kind: Kind, steps: readonly Step[]): readonly Version[] {
+function historyOf(kind: Kind, identity: object, steps: readonly Step[]): readonly Version[] {
   const nodes = Array.from({ length: NODES }, (_, at) => ({
     origin: `peer-${at}/e`,
     seq: 0,
@@ -113,7 +114,7 @@ function historyOf(kind: Kind, steps: readonly Step[]): readonly Version[] {
     node.seq += 1;
     const dot = { hlc: `100${step.stamp}`, origin: node.origin, seq: node.seq };
     const covers = { ...node.seen, [node.origin]: node.seq };
-    const version = versionFrom(kind, step, { ...dot, covers }, node.state);
+    const version = versionFrom(kind, identity, step, { ...dot, covers }, node.state);
     node.seen = covers;
     node.state = joinVersions(node.state, [version]);
     return version;
@@ -122,6 +123,7 @@ function historyOf(kind: Kind, steps: readonly Step[]): readonly Version[] {
 
 function versionFrom(
   kind: Kind,
+  identity: object,
   { word: number, values, facts, keeps }: Step,
   stamp: Pick<Version, 'hlc' | 'origin' | 'seq' | 'covers'>,
   state: readonly Version[],
@@ -137,7 +139,7 @@ function versionFrom(
     };
     return { ...stamp, namespace: row?.namespace ?? 'team', image: null, removal };
   }
-  const parsed = kind.payload.parse({ ...values, ...identityOf(kind) });
+  const parsed = kind.payload.parse({ ...values, ...identity });
   assert.ok(parsed !== null);
   const image = kind.table === 'memories' ? writtenMemory(parsed, word, stamp, row) : parsed;
   return { ...stamp, namespace: kind.namespaceOf(image) ?? 'team', image, removal: null };
