@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { MUTANTS } from './mutants.js';
-import { runSeeds } from './run-seeds.js';
+import { runSeeds, seedsFrom } from './run-seeds.js';
 
 /** Asks the simulator to notice a bug that a node has. */
 export async function catches(
@@ -11,9 +11,8 @@ export async function catches(
   let ran = 0;
   let caught: string | null = null;
   await runSeeds(
+    seedsFrom(1, seeds),
     1,
-    seeds,
-    2,
     { mutant: name, faults: null, nodes: 4, twice: false, plain: false },
     ({ outcome }) => {
       ran += 1;

@@ -1,25 +1,45 @@
 import { Worker } from 'node:worker_threads';
-import type { SeedOptions, SeedReport } from './run-seed.js';
+import { runSeed, type SeedOptions, type SeedReport } from './run-seed.js';
 
-/** Runs seeds on several threads; calls back for each in the order of the seeds. Stops early when told to. */
+/** The whole numbers from one to another. */
+export const seedsFrom = (first: number, last: number): readonly number[] =>
+  Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+
+interface Runner {
+  run(seed: number): Promise<SeedReport>;
+  end(): Promise<unknown>;
+}
+
+function inAThread(options: SeedOptions): Runner {
+  const thread = new Worker(new URL('./seed-thread.js', import.meta.url));
+  return { run: (seed) => ask(thread, seed, options), end: () => thread.terminate() };
+}
+
+const here = (options: SeedOptions): Runner => ({
+  run: (seed) => runSeed(seed, options, false),
+  end: () => Promise.resolve(),
+});
+
+/**
+ * Runs seeds on several threads, or in this one; calls back for each in the order of the list. Stops early when told to.
+ */
 export async function runSeeds(
-  first: number,
-  last: number,
+  seeds: readonly number[],
   workers: number,
   options: SeedOptions,
   onReport: (report: SeedReport) => 'go on' | 'enough',
 ): Promise<void> {
   const done = new Map<number, SeedReport>();
-  let next = first;
-  let shown = first;
+  let next = 0;
+  let shown = 0;
   let enough = false;
   const work = async (): Promise<void> => {
-    const thread = new Worker(new URL('./seed-thread.js', import.meta.url));
+    const runner = (workers === 1 ? here : inAThread)(options);
     try {
-      while (next <= last && !enough) {
-        const seed = next;
+      while (next < seeds.length && !enough) {
+        const at = next;
         next += 1;
-        done.set(seed, await ask(thread, seed, options));
+        done.set(at, await runner.run(seeds[at]!));
         for (let report = done.get(shown); report !== undefined && !enough; report = done.get(shown)) {
           done.delete(shown);
           shown += 1;
@@ -27,10 +47,10 @@ export async function runSeeds(
         }
       }
     } finally {
-      await thread.terminate();
+      await runner.end();
     }
   };
-  await Promise.all(Array.from({ length: Math.min(workers, last - first + 1) }, work));
+  await Promise.all(Array.from({ length: Math.min(workers, seeds.length) }, work));
 }
 
 function ask(thread: Worker, seed: number, options: SeedOptions): Promise<SeedReport> {

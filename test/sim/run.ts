@@ -3,7 +3,7 @@ import { MUTANTS } from './mutants.js';
 import { readOptions, USAGE } from './options.js';
 import { failuresOf, lineOf, replayOf } from './report.js';
 import { runSeed } from './run-seed.js';
-import { runSeeds } from './run-seeds.js';
+import { runSeeds, seedsFrom } from './run-seeds.js';
 
 /** Failing seeds are kept here, each with the command that shows it. */
 const KEPT = new URL('../../../fixtures/seeds.txt', import.meta.url);
@@ -28,7 +28,7 @@ async function main(): Promise<number> {
     for (const failure of failuresOf(report)) say(failure);
     return failed === 0 ? 0 : 1;
   }
-  await runSeeds(options.first, options.last, options.workers, options, (report) => {
+  await runSeeds(seedsFrom(options.first, options.last), options.workers, options, (report) => {
     say(lineOf(report));
     if (report.outcome.violations.length > 0) {
       failed += 1;

@@ -1,18 +1,17 @@
 import { failuresOf, lineOf, replayOf } from './report.js';
 import { runSeeds } from './run-seeds.js';
 
-/** Runs seeds on both cores; answers what failed, with the command that shows it, and how much was simulated. */
+/** Runs seeds; answers what failed, with the command that shows it, and how much was simulated. */
 export async function failingSeeds(
-  first: number,
-  last: number,
+  seeds: readonly number[],
+  workers: number,
 ): Promise<{ readonly failures: readonly string[]; readonly seconds: number; readonly operations: number }> {
   const failures: string[] = [];
   let seconds = 0;
   let operations = 0;
   await runSeeds(
-    first,
-    last,
-    2,
+    seeds,
+    workers,
     { mutant: null, faults: null, nodes: null, twice: false, plain: false },
     (report) => {
       const { outcome } = report;

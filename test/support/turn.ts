@@ -22,6 +22,6 @@ export function inTurn<T>(all: readonly T[], count: number, turn = TURN): readon
   return [...all, ...all].slice(from, from + Math.min(count, all.length));
 }
 
-/** The first of so many neighbouring numbers whose turn it is, of those from 1 to a last one. */
+/** The first of so many neighbouring numbers whose turn it is, so that those from 1 to a last one all have theirs. */
 export const windowIn = (last: number, count: number, turn = TURN): number =>
-  1 + (turn % Math.floor(last / count)) * count;
+  1 + (turn % Math.ceil(last / count)) * count;
