@@ -8,6 +8,7 @@ import { decideDropLinks, decideImportLink } from './graph/links.js';
 import type { GraphQueries } from './graph/queries.js';
 import { decideNoteVeto } from './hooks/note-veto.js';
 import { decideEnsureQuota } from './identity/ensure-quota.js';
+import type { FindQueries } from './kinds/find.js';
 import { Kinds } from './kinds/kinds.js';
 import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.js';
 import { decideConsolidate } from './lifecycle/consolidate.js';
@@ -184,7 +185,8 @@ export type OutcomeOf<C extends Command> = Outcomes[C['kind']];
  * memories applies the visibility gate itself; `now` hides expired rows.
  */
 export interface Queries
-  extends MemoryQueries,
+  extends FindQueries,
+    MemoryQueries,
     LifecycleQueries,
     AgentQueries,
     GraphQueries,

@@ -1,6 +1,7 @@
 import { failed, type Result } from '../../protocol/base/result.js';
 import type { PendingState } from '../../protocol/policies/pending-kind.js';
-import { type ApprovalEvent, mayKnow } from '../../protocol/policies/queries.js';
+import { mayKnow } from '../../protocol/policies/pending-kind.js';
+import type { ApprovalEvent } from '../../protocol/policies/queries.js';
 import { dataFrame } from './frames.js';
 import {
   type Admission,

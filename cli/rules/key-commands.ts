@@ -10,6 +10,9 @@ import {
 import { systemRandom } from '../../node/seams.js';
 import { publicKeyText } from '../../protocol/base/key-text.js';
 import { fail, failed, ok } from '../../protocol/base/result.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
+import { listRules } from '../../protocol/rules/list-rules.js';
+import { ruleKind } from '../../protocol/rules/rule-kind.js';
 import { SEED_IDS } from '../../protocol/rules/seed-rules.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
@@ -69,9 +72,9 @@ export const signSeedCommand = defineCommand({
     const signer = operatorSigner(parsed);
     if (!signer.ok) return failed(signer.error);
     return asOperator(parsed, async ({ store }, { agentId: by }) => {
-      const found = await store.query({ kind: 'list-rules', of: null });
+      const found = await store.query(listRules(null));
       if (!found.ok) return failed(found.error);
-      const seeds = found.value.rules.filter(({ rule_id }) => SEED_IDS.includes(rule_id));
+      const seeds = rowsOf(ruleKind, found.value).filter(({ rule_id }) => SEED_IDS.includes(rule_id));
       if (seeds.length === 0) {
         return fail('NOT_FOUND', 'no default rule is installed: run "mnemesh governance install-defaults"');
       }

@@ -10,7 +10,9 @@ import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Signer } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import type { Rule } from '../../protocol/rules/rule-kind.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
+import { listRules } from '../../protocol/rules/list-rules.js';
+import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
 import { ruleBytes } from '../../protocol/rules/rule-signature.js';
 import { TRUST_ALL } from '../../protocol/rules/rules.js';
 import type { ParsedArguments } from '../arguments.js';
@@ -85,9 +87,9 @@ export const asOperator = (
 
 /** The rule with an id. */
 export async function ruleOf({ store }: Services, id: string): Promise<Result<Rule>> {
-  const found = await store.query({ kind: 'list-rules', of: null });
+  const found = await store.query(listRules(null));
   if (!found.ok) return failed(found.error);
-  const rule = found.value.rules.find(({ rule_id }) => rule_id === id);
+  const rule = rowsOf(ruleKind, found.value).find(({ rule_id }) => rule_id === id);
   return rule === undefined
     ? fail('NOT_FOUND', `there is no rule ${id}: see "mnemesh rules list"`)
     : ok(rule);

@@ -2,7 +2,10 @@ import { HOOK_LOOK_MS } from '../../actors/hooks/limits.js';
 import type { Clock, Crypto, Log } from '../../protocol/base/seams.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { RuleTrust } from '../../protocol/decide/permissions.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
 import type { Action } from '../../protocol/rules/action.js';
+import { listRules } from '../../protocol/rules/list-rules.js';
+import { ruleKind } from '../../protocol/rules/rule-kind.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
 import { evaluateRules } from '../../protocol/rules/rules.js';
 import type { Store } from '../../storage/port.js';
@@ -45,10 +48,10 @@ export class SpawnRules {
 
   async #ask(command: string): Promise<string | null> {
     const { store, settings } = this.parts;
-    const found = await store.query({ kind: 'list-rules', of: KIND });
+    const found = await store.query(listRules(KIND));
     if (!found.ok)
       return settings.governanceFailOpenOnError ? null : `the rules cannot be read: ${found.error.message}`;
-    const { rules } = found.value;
+    const rules = rowsOf(ruleKind, found.value);
     if (!rules.some(({ enabled }) => enabled)) return null;
     const disk_free_gib = await freeDiskGib(settings.home);
     const action: Action = { kind: KIND, binary: command, args: [], disk_free_gib };

@@ -3,7 +3,9 @@ import { failed, ok, type Result } from '../../protocol/base/result.js';
 import { RULE_TEXT_LENGTH_MAX } from '../../protocol/base/rule-limits.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { RuleTrust } from '../../protocol/decide/permissions.js';
-import type { Rule } from '../../protocol/rules/rule-kind.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
+import { listRules } from '../../protocol/rules/list-rules.js';
+import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
 import { ruleProblem } from '../../protocol/rules/rules.js';
 import type { ReadCall } from '../pipeline/call.js';
@@ -62,10 +64,10 @@ export async function rulesOf(
   { services }: Pick<ReadCall, 'services'>,
   kind: string | null,
 ): Promise<Result<{ readonly rules: readonly Rule[]; readonly trust: RuleTrust }>> {
-  const found = await services.store.query({ kind: 'list-rules', of: kind });
+  const found = await services.store.query(listRules(kind));
   if (!found.ok) return failed(found.error);
   return ok({
-    rules: found.value.rules,
+    rules: rowsOf(ruleKind, found.value),
     trust: trustOf(nodePolicy(services.settings, '').rules, services.crypto),
   });
 }

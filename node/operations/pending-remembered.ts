@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { REMEMBERED_LIST_MAX } from '../../protocol/base/limits.js';
 import { failed, ok } from '../../protocol/base/result.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
+import { rememberedKind } from '../../protocol/policies/remembered-kind.js';
 import * as fields from '../pipeline/fields.js';
 import { defineOperation } from '../pipeline/operation.js';
 
@@ -41,9 +43,17 @@ export const pendingRemembered = defineOperation({
     },
   },
   run: async ({ services }) => {
-    const listed = await services.store.query({ kind: 'remembered-decisions', limit: REMEMBERED_LIST_MAX });
+    const listed = await services.store.query({
+      ...{
+        kind: 'find-records',
+        of: rememberedKind.name,
+        order: { by: 'namespace' },
+        limit: REMEMBERED_LIST_MAX,
+      },
+      ...{ skipDamaged: true, viewer: null, now: '' },
+    });
     if (!listed.ok) return failed(listed.error);
-    const rows = listed.value.remembered.map(
+    const rows = rowsOf(rememberedKind, listed.value).map(
       ({ session: _session, lasts, rest: _rest, approver: _approver, ...shown }) => ({
         ...shown,
         until: lasts === 'forever' ? ('removed' as const) : ('restart' as const),

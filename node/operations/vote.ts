@@ -1,5 +1,7 @@
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
 import type { PendingOutcome, VotePending } from '../../protocol/policies/decide-pending.js';
+import { pendingKind } from '../../protocol/policies/pending-kind.js';
 import type { Remember } from '../../protocol/policies/vote-kind.js';
 import { rulingViewer } from '../identity/caller.js';
 import type { Call } from '../pipeline/call.js';
@@ -44,12 +46,15 @@ export async function voteOn(
 }
 
 /** The whole id of the action that begins so and that the caller may know of; an unknown one stays as it was given. */
-async function pendingIdOf({ caller, services }: Call, given: string): Promise<Result<string>> {
+async function pendingIdOf({ caller, services, now }: Call, given: string): Promise<Result<string>> {
   if (given.length >= UUID_LENGTH) return ok(given);
   const viewer = rulingViewer(caller);
-  const found = await services.store.query({ kind: 'find-pendings', prefix: given, viewer });
+  const where = { pending_id: { from: given, before: `${given}\u{10ffff}` } };
+  const found = await services.store.query({
+    ...{ kind: 'find-records', of: pendingKind.name, where, limit: 2, skipDamaged: true, viewer, now },
+  });
   if (!found.ok) return failed(found.error);
-  const [id = given, ...others] = found.value.ids;
+  const [id = given, ...others] = rowsOf(pendingKind, found.value).map(({ pending_id }) => pending_id);
   return others.length === 0
     ? ok(id)
     : fail('AMBIGUOUS_ID_PREFIX', 'this id prefix matches more than one pending action');

@@ -9,3 +9,6 @@ export interface Viewer {
   /** The caller's namespace position (`as_agent`) for the scopes team, unit and org. */
   readonly asNamespace: string | null;
 }
+
+/** Whether agents are registered. */
+export type Registry = (agentId: string | null) => boolean;

@@ -1,5 +1,6 @@
 import type { SubjectId } from '../base/meanings.js';
 import type { Crypto } from '../base/seams.js';
+import type { Registry, Viewer } from '../base/viewer.js';
 import type { UsedEnvelope } from '../log/used-envelope.js';
 import type { Payload } from './payload.js';
 import type { Dot, Facts, LiveVersion, RemovedVersion, Settled, Version } from './version.js';
@@ -116,6 +117,8 @@ export interface Kind<I extends object = object> {
   readonly exported: boolean;
   /** True for a kind that decides what agents may do or what they see; only imports that are trusted bring it in. */
   readonly decides: boolean;
+  /** Whether a viewer may see a record; with the memories that it names when absent. */
+  isVisible?(image: I, viewer: Viewer, isRegistered: Registry): boolean;
   readonly table: 'memories' | 'memory_links' | RecordTable;
 }
 

@@ -39,6 +39,8 @@ export interface RecordKind<I extends object> {
   readonly exported: boolean;
   readonly decides?: boolean;
   readonly indexes?: readonly RecordIndex[];
+  /** Whether a viewer may see a record; with the memories that it names when absent, or else only who sees everything. */
+  readonly isVisible?: NonNullable<Kind<I>['isVisible']>;
 }
 
 /** A kind whose subjects are rows of `records`, with the words `<name>.put` and `<name>.drop`. */
@@ -72,6 +74,7 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
     writer,
     superseded: declared.superseded ?? 'dropped',
     ...(declared.author === undefined ? {} : { author: declared.author }),
+    ...(declared.isVisible === undefined ? {} : { isVisible: declared.isVisible }),
     exported: declared.exported,
     decides: declared.decides ?? false,
     table: { indexes: declared.indexes ?? [] },

@@ -1,5 +1,6 @@
 import * as limits from '../base/limits.js';
 import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { SeenRow } from '../decide/rows.js';
 import { nameOf } from '../kinds/home.js';
 import { isCount, isObject, isText, isTextOrNull, oneOf, type Rest } from '../kinds/payload.js';
@@ -135,11 +136,29 @@ export const pendingKind = recordKind<PendingAction>({
   losers: 'dropped',
   writer: 'home',
   exported: false,
+  isVisible: (pending, viewer, isRegistered) => mayKnow(pending, viewer, isRegistered(viewer.agentId)),
   indexes: [
     { name: 'pending_id', members: ['pending_id'] },
     { name: 'pending_status', members: ['status', 'requested_at'] },
+    { name: 'pending_requested', members: ['requested_at'] },
   ],
 });
 
 /** The id that callers use, of the id of the record. */
 export const pendingIdOf = (id: string): string => nameOf(id);
+
+/**
+ * True when a viewer may know of a pending action: it requested it, may decide it, or sees everything. Any registered agent
+ * decides what no agent decides by name.
+ */
+export function mayKnow(
+  { requested_by: requester, approver }: Pick<PendingAction, 'requested_by' | 'approver'>,
+  { all, agentId }: Viewer,
+  isRegistered = false,
+): boolean {
+  if (all) return true;
+  if (agentId === null) return false;
+  return (
+    requester === agentId || (approver['form'] === 'agent' ? approver['agent'] === agentId : isRegistered)
+  );
+}

@@ -1,9 +1,7 @@
 import type { Ask } from '../base/ask.js';
 import type { AgentId, Instant, SubjectId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
-import type { Rule } from '../rules/rule-kind.js';
 import type { PendingAction, PendingState } from './pending-kind.js';
-import type { Remembered } from './remembered-kind.js';
 
 /** Questions about governance. */
 export interface GovernanceQueries {
@@ -11,7 +9,6 @@ export interface GovernanceQueries {
     ListPendings,
     { readonly pending: readonly ShownPending[]; readonly truncated: boolean }
   >;
-  readonly 'find-pendings': Ask<FindPendings, { readonly ids: readonly string[] }>;
   readonly 'undecided-pendings': Ask<UndecidedPendings, { readonly ids: readonly string[] }>;
   readonly 'spent-pendings': Ask<
     SpentPendings,
@@ -19,9 +16,7 @@ export interface GovernanceQueries {
   >;
   readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
   readonly 'approval-events': Ask<ApprovalEvents, ApprovalEventPage>;
-  readonly 'remembered-decisions': Ask<RememberedDecisions, { readonly remembered: readonly Remembered[] }>;
   readonly 'is-registered': Ask<AskRegistered, { readonly registered: boolean }>;
-  readonly 'list-rules': Ask<ListRules, { readonly rules: readonly Rule[] }>;
   readonly 'list-policies': Ask<
     ListPolicies,
     { readonly policies: readonly NamespacePolicy[]; readonly count: number }
@@ -47,13 +42,6 @@ export interface ShownPending extends PendingAction {
   readonly votes: number;
   /** What it proposes; null where the viewer may not see all memories that it is about. */
   readonly payload: Readonly<Record<string, unknown>> | null;
-}
-
-/** Ids that begin so, of actions that the viewer may know of; two at most, as more say no more. */
-export interface FindPendings {
-  readonly kind: 'find-pendings';
-  readonly prefix: string;
-  readonly viewer: Viewer;
 }
 
 /** Ids of actions that wait, and have votes that were not counted or were requested before an instant; the oldest first. */
@@ -104,35 +92,6 @@ export interface ApprovalEventPage {
 export interface AskRegistered {
   readonly kind: 'is-registered';
   readonly agentId: AgentId;
-}
-
-/** Decisions that are remembered, by namespace. */
-export interface RememberedDecisions {
-  readonly kind: 'remembered-decisions';
-  readonly limit: number;
-}
-
-/**
- * True when a viewer may know of a pending action: it requested it, may decide it, or sees everything. Any registered agent
- * decides what no agent decides by name.
- */
-export function mayKnow(
-  { requested_by: requester, approver }: Pick<PendingAction, 'requested_by' | 'approver'>,
-  { all, agentId }: Viewer,
-  isRegistered = false,
-): boolean {
-  if (all) return true;
-  if (agentId === null) return false;
-  return (
-    requester === agentId || (approver['form'] === 'agent' ? approver['agent'] === agentId : isRegistered)
-  );
-}
-
-/** The rules about actions, by id. */
-export interface ListRules {
-  readonly kind: 'list-rules';
-  /** Null for rules of all kinds. */
-  readonly of: string | null;
 }
 
 /**

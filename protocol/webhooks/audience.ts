@@ -3,7 +3,7 @@ import type { Viewer } from '../base/viewer.js';
 import { isVisible } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
 import type { PendingAction } from '../policies/pending-kind.js';
-import { mayKnow } from '../policies/queries.js';
+import { mayKnow } from '../policies/pending-kind.js';
 
 /** What decides who sees a memory, as it was when the event happened. */
 type Sight = Pick<Memory, 'namespace' | 'metadata'>;

@@ -1,8 +1,6 @@
-import type { AgentId } from '../../protocol/base/meanings.js';
 import type { Audience } from '../../protocol/webhooks/audience.js';
 import type { RecordedEvent } from '../../protocol/webhooks/outbox.js';
 import type { WebhookEvent } from '../../protocol/webhooks/webhook-event.js';
-import { isRegistered } from './queries/pendings.js';
 import type { Statements } from './statements.js';
 
 interface AnnouncedSqlRow {
@@ -66,14 +64,4 @@ export function* announcedAfter(
     .get('SELECT * FROM announced_events WHERE seq > ? AND at >= ? ORDER BY seq LIMIT ?')
     .iterate(after, since, limit) as Iterable<AnnouncedSqlRow>;
   for (const row of rows) yield new SqlEvent(row);
-}
-
-/** Whether agents are registered, each asked once. */
-export function registry(texts: Statements): (agentId: AgentId | null) => boolean {
-  const known = new Map<AgentId | null, boolean>();
-  return (agentId) => {
-    const said = known.get(agentId) ?? isRegistered(texts, agentId);
-    known.set(agentId, said);
-    return said;
-  };
 }

@@ -1,11 +1,18 @@
-import type { AgentId, Instant } from '../../protocol/base/meanings.js';
+import type { AgentId, Instant, Origin } from '../../protocol/base/meanings.js';
+import type { Reads } from '../../protocol/decide/reads.js';
+import { peerOfOrigin } from '../../protocol/log/wire-operation.js';
 import type { Standard } from '../../protocol/memory/standard-kind.js';
 import { standardKind } from '../../protocol/memory/standard-kind.js';
 import { POLICY_REFUSAL } from '../../protocol/policies/note-refusal.js';
+import { pendingKind } from '../../protocol/policies/pending-kind.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
-import { memberSql, type RecordSqlRow, recordImageOf } from './kinds/record-table.js';
+import { FindRows, recordSource } from './kinds/find-rows.js';
+import { type RecordTable, recordImageOf } from './kinds/record-table.js';
 import { Statements } from './statements.js';
+
+const STANDARDS = recordSource(standardKind);
+const PENDINGS = recordSource(pendingKind);
 
 /** So many parsed standards are kept. */
 const KNOWN_MAX = 1_000;
@@ -16,18 +23,19 @@ const KNOWN_MAX = 1_000;
  */
 export class GovernanceReads {
   private readonly texts: Statements;
-  private readonly standardRow;
+  private readonly find: FindRows;
   private readonly known = new Map<string, { readonly payload: string; readonly standard: Standard }>();
 
-  constructor(db: Connection) {
+  constructor(
+    db: Connection,
+    private readonly standardTable: RecordTable,
+  ) {
     this.texts = new Statements(db);
-    this.standardRow = db.prepare<[string], Pick<RecordSqlRow, 'payload'>>(
-      `SELECT payload FROM records WHERE kind = 'standard' AND id = ?`,
-    );
+    this.find = new FindRows(this.texts);
   }
 
   hasPolicies(): boolean {
-    return this.texts.get(`SELECT 1 FROM records WHERE kind = 'standard' LIMIT 1`).get() !== undefined;
+    return this.find.any(STANDARDS);
   }
 
   /** Throws DamagedRowError for a standard that cannot be read, so a damaged policy refuses. */
@@ -36,14 +44,14 @@ export class GovernanceReads {
   }
 
   private standard(namespace: string): Standard | null {
-    const row = this.standardRow.get(namespace);
-    if (row === undefined) return null;
+    const payload = this.standardTable.payloadOf(namespace);
+    if (payload === null) return null;
     const before = this.known.get(namespace);
-    if (before?.payload === row.payload) return before.standard;
-    const standard = recordImageOf(standardKind, row) as Standard | null;
+    if (before?.payload === payload) return before.standard;
+    const standard = recordImageOf(standardKind, { payload }) as Standard | null;
     if (standard === null) throw new DamagedRowError(standardKind.name, namespace);
     if (this.known.size >= KNOWN_MAX) this.known.clear();
-    this.known.set(namespace, { payload: row.payload, standard });
+    this.known.set(namespace, { payload, standard });
     return standard;
   }
 
@@ -69,14 +77,9 @@ export class GovernanceReads {
   }
 
   /** Actions that this node took and that wait. What other nodes wrote does not count: it would use up an agent's own. */
-  openPendings(requestedBy: AgentId | null, limit: number): number {
-    return this.texts
-      .get(
-        `SELECT count(*) FROM (SELECT 1 FROM records WHERE kind = 'pending'
-           AND ${memberSql('status')} = 'pending' AND owner_id IS @requestedBy
-           AND instr(id, (SELECT peer_id FROM log_state WHERE singleton = 1) || '/') = 1 LIMIT @limit)`,
-      )
-      .pluck()
-      .get({ requestedBy, limit }) as number;
+  openPendings({ requestedBy, limit }: Reads['open-pendings']['request'], origin: Origin): number {
+    const own = peerOfOrigin(origin);
+    const id = { from: `${own}/`, before: `${own}0` };
+    return this.find.count(PENDINGS, { status: 'pending', owner_id: requestedBy, id }, limit);
   }
 }

@@ -12,6 +12,7 @@ import {
   startLog,
   switchEpoch,
 } from './database-setup.js';
+import { followLocalKinds } from './kinds/local-tables.js';
 import { recordIndexes } from './kinds/record-table.js';
 import { migrate } from './migrations/migrate.js';
 import { SCHEMA } from './schema.js';
@@ -42,6 +43,7 @@ function openAs(sharing: Sharing, options: OpenOptions): Connection {
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) prepare(db, options);
     createRecordIndexes(db);
+    followLocalKinds(db);
     expectTextRules(db);
     continueEpoch(db, options);
     db.pragma(`busy_timeout = ${options.busyTimeoutMs}`);

@@ -10,6 +10,7 @@ import { type Connection, isCorruption } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { dataDamaged, storageFailure } from './failures.js';
 import { KeptAgentKeys } from './kept-agent-keys.js';
+import { FindRows } from './kinds/find-rows.js';
 import { KindPages } from './kinds/tables.js';
 import { ANSWERS } from './queries/answers.js';
 import type { QueryParts } from './queries/query-parts.js';
@@ -35,9 +36,11 @@ export class Reader {
     kinds: Kinds = KINDS,
     clock: Pick<Clock, 'monotonicMs'> = STOPPED_CLOCK,
   ) {
+    const statements = new Statements(db);
     this.parts = {
       db,
-      statements: new Statements(db),
+      statements,
+      find: new FindRows(statements),
       kinds,
       pages: new KindPages(kinds),
       recall: new RecallIndex(db),

@@ -10,6 +10,7 @@ import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import { type MemoryImage, memoryKind } from '../../protocol/memory/memory-kind.js';
 import type { RecalledMemory } from '../../protocol/memory/recall-ledger.js';
+import { standardKind } from '../../protocol/memory/standard-kind.js';
 import {
   ARCHIVED_SEEN,
   ARCHIVED_VERSION,
@@ -85,7 +86,7 @@ export class DecisionReads {
     this.webhooks = new WebhookReads(db);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
-    this.governance = new GovernanceReads(db);
+    this.governance = new GovernanceReads(db, tables.records(standardKind.name));
     this.byId = db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`);
     this.life = db.prepare<[string], MemoryLife>(
       `SELECT id, tier, access_count, created_at, last_accessed_at, expires_at, life_at FROM memories m
@@ -164,7 +165,7 @@ export class DecisionReads {
       'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
       'holds-others': (asked, { now }) => this.governance.holdsOthers(asked.namespace, asked.agentId, now),
       'refusals-noted': ({ agentId, since }) => this.governance.refusalsNoted(agentId, since),
-      'open-pendings': ({ requestedBy, limit }) => this.governance.openPendings(requestedBy, limit),
+      'open-pendings': (asked) => this.governance.openPendings(asked, log.own().origin),
       rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
       'is-subscribed': () => webhooks.isSubscribed(),
       'subscription-counts': ({ by }) => webhooks.counts(by),

@@ -2,40 +2,39 @@ import { RULES_MAX } from '../../protocol/base/rule-limits.js';
 import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
-import { memberSql, type RecordSqlRow } from './kinds/record-table.js';
+import { FindRows, recordSource } from './kinds/find-rows.js';
+import type { RecordSqlRow } from './kinds/record-table.js';
 import type { SubjectTables } from './kinds/tables.js';
 import { Statements } from './statements.js';
 
-const RULES = "FROM records WHERE kind = 'rule'";
-const OF = `${RULES} AND ${memberSql('rule_kind')} = ?`;
+const RULES = recordSource(ruleKind);
+type Digested = Pick<RecordSqlRow, 'id' | 'digest'>;
 
 /**
  * The rules about actions inside the write transaction. Every store asks for those about writes, so a rule is read and
  * compared with its operation once, and again when its digest changes.
  */
 export class RuleReads {
-  private readonly statements: Statements;
+  private readonly find: FindRows;
   private readonly known = new Map<string, { readonly digest: Uint8Array; readonly rule: Rule }>();
 
   constructor(
     db: Connection,
     private readonly tables: SubjectTables,
   ) {
-    this.statements = new Statements(db);
+    this.find = new FindRows(new Statements(db));
   }
 
   /** One more than `RULES_MAX` at most. Damaged rules are thrown, or skipped. */
   of(kind: string | null, skipDamaged: boolean): readonly Rule[] {
-    const [where, asked] = kind === null ? [RULES, []] : [OF, [kind]];
+    const where = kind === null ? {} : { rule_kind: kind };
     // A look for one row is much cheaper than a list, and most databases hold no rule.
-    if (this.statements.get(`SELECT 1 ${where} LIMIT 1`).get(...asked) === undefined) return [];
-    const rows = this.statements
-      .get(`SELECT id, digest ${where} LIMIT ${RULES_MAX + 1}`)
-      .all(...asked) as Pick<RecordSqlRow, 'id' | 'digest'>[];
-    return rows.flatMap((row) => this.rule(row, skipDamaged) ?? []);
+    if (!this.find.any(RULES, where)) return [];
+    const rows = [...this.find.members(RULES, ['id', 'digest'], { where, limit: RULES_MAX + 1 })];
+    return rows.flatMap((row) => this.rule(row as unknown as Digested, skipDamaged) ?? []);
   }
 
-  private rule({ id, digest }: Pick<RecordSqlRow, 'id' | 'digest'>, skipDamaged: boolean): Rule | null {
+  private rule({ id, digest }: Digested, skipDamaged: boolean): Rule | null {
     const before = this.known.get(id);
     if (before !== undefined && digest !== null && isSame(before.digest, digest)) return before.rule;
     try {

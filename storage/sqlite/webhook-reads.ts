@@ -3,14 +3,9 @@ import type { Reads } from '../../protocol/decide/reads.js';
 import { type OutboxEvent, outboxEvent } from '../../protocol/webhooks/outbox.js';
 import type { LostEvents } from '../../protocol/webhooks/queries.js';
 import { hears, type Subscription } from '../../protocol/webhooks/subscription.js';
-import {
-  announcedAfter,
-  announcedAt,
-  lastAnnounced,
-  registry,
-  subscriptionRevision,
-} from './announced-events.js';
+import { announcedAfter, announcedAt, lastAnnounced, subscriptionRevision } from './announced-events.js';
 import type { Connection } from './connection.js';
+import { registry } from './registered.js';
 import { Statements } from './statements.js';
 
 /** A row of the table; SQLite has no booleans. */

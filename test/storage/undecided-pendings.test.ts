@@ -4,9 +4,9 @@ import { systemCrypto } from '../../node/seams.js';
 import { PENDING_SECONDS_MAX } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Command } from '../../protocol/release.js';
+import { FindRows } from '../../storage/sqlite/kinds/find-rows.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { undecidedPendings } from '../../storage/sqlite/queries/pendings.js';
-import type { QueryParts } from '../../storage/sqlite/queries/query-parts.js';
 import { Statements } from '../../storage/sqlite/statements.js';
 import { Writer } from '../../storage/sqlite/writer.js';
 import { aMemory, OPERATOR, UNLIMITED } from '../support/memories.js';
@@ -31,7 +31,7 @@ it('only actions with new votes, and late ones, are looked at again', () => {
     const [result] = writer.run([{ command, nowMs: NOW_MS }]);
     assert.ok(result!.ok, JSON.stringify(result));
   };
-  const parts = { statements: new Statements(db) } as unknown as QueryParts;
+  const parts = { find: new FindRows(new Statements(db)) };
   const looked = (seconds: number) => {
     const requestedBefore = instantAfter(NOW, seconds - PENDING_SECONDS_MAX);
     return undecidedPendings(parts, { kind: 'undecided-pendings', requestedBefore, limit: 10 }).ids;

@@ -1,10 +1,11 @@
+import { RULES_MAX } from '../../../protocol/base/rule-limits.js';
 import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
 import type { Crypto } from '../../../protocol/base/seams.js';
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/log/audit.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
 import type { Answers } from '../../../protocol/release.js';
-import type { Rule } from '../../../protocol/rules/rule-kind.js';
+import { type Rule, ruleKind } from '../../../protocol/rules/rule-kind.js';
 import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
 import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../audit-chain.js';
@@ -12,9 +13,9 @@ import { auditHeadPath, readAuditHeads } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
+import { FindRows, recordSource } from '../kinds/find-rows.js';
 import { tailsAhead } from '../log-ahead.js';
 import { embeddingProgress } from '../queries/embeddings.js';
-import { listRules } from '../queries/rules.js';
 import { integrityNotes } from '../queries/scrub.js';
 import { webhookTotals } from '../queries/webhooks.js';
 import { Statements } from '../statements.js';
@@ -203,7 +204,7 @@ function webhooksOf(db: Connection): WebhookFacts {
 
 function rulesOf(db: Connection): readonly Rule[] | null {
   try {
-    return listRules({ statements: new Statements(db) }, { kind: 'list-rules', of: null }).rules;
+    return new FindRows(new Statements(db)).all(recordSource(ruleKind), { limit: RULES_MAX });
   } catch (error) {
     if (error instanceof DamagedRowError) return null;
     throw error;

@@ -19,7 +19,7 @@ export interface RecordSqlRow extends StampedSqlRow {
 /**
  * The name of a kind or a member as SQL text. SQL needs a literal, because a partial index is not used for a parameter.
  */
-function literal(name: string): string {
+export function literal(name: string): string {
   if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a valid name in SQL`);
   return name;
 }
@@ -66,6 +66,12 @@ export class RecordTable extends PlainTable<RecordSqlRow> {
       )
       .all(value, limit) as RecordSqlRow[];
     return rows.map((sql) => this.whole(sql.id, sql));
+  }
+
+  /** The text of a row as it stands, which nothing has compared with its digest; null where there is none. */
+  payloadOf(id: string): string | null {
+    const sql = `SELECT payload FROM records WHERE kind = '${this.name}' AND id = ?`;
+    return (this.statements.get(sql).get(id) as RecordSqlRow | undefined)?.payload ?? null;
   }
 
   protected read(id: string): RecordSqlRow | undefined {

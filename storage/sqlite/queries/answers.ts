@@ -17,6 +17,7 @@ import {
 } from './embeddings.js';
 import { entityByAlias } from './entities.js';
 import { exportLinks, exportMemories } from './export.js';
+import { findRecords } from './find-records.js';
 import { getMemory } from './get.js';
 import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
@@ -31,9 +32,7 @@ import {
   approvalEvents,
   askRegistered,
   countPendings,
-  findPendings,
   listPendings,
-  rememberedDecisions,
   spentPendings,
   undecidedPendings,
 } from './pendings.js';
@@ -51,7 +50,7 @@ import {
   readHeaders,
   readOperations,
 } from './replication.js';
-import { listPolicies, listRules } from './rules.js';
+import { listPolicies } from './rules.js';
 import {
   integrityNotes,
   listSuspects,
@@ -150,17 +149,14 @@ export const ANSWERS: {
   'excepted-namespaces': scan(exceptedNamespaces),
   'removed-standards': scan(removedStandards),
   'count-namespaces': scan(countNamespaces),
-  'list-rules': lookup(listRules),
   'list-policies': scan(listPolicies),
 
   'list-pendings': scan(listPendings),
-  'find-pendings': lookup(findPendings),
   'is-registered': lookup(askRegistered),
   'undecided-pendings': lookup(undecidedPendings),
   'spent-pendings': scan(spentPendings),
   'count-pendings': lookup(countPendings),
   'approval-events': scan(approvalEvents),
-  'remembered-decisions': scan(rememberedDecisions),
 
   'list-inbox': scan(listInbox),
   'unread-messages': scan(unreadMessages),
@@ -179,6 +175,7 @@ export const ANSWERS: {
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),
   'export-records': scan(exportRecords),
+  'find-records': scan(findRecords),
   'read-records': { run: readRecords, isLookup: () => false },
 
   'store-stats': scan(storeStats),

@@ -1,13 +1,13 @@
 import { PENDING_LIST_BYTES_MAX } from '../../../protocol/base/limits.js';
-import type { AgentId } from '../../../protocol/base/meanings.js';
-import type { Viewer } from '../../../protocol/base/viewer.js';
-import { AGENTS_NAMESPACE, agentTitle } from '../../../protocol/identity/agent.js';
+import { type Adoption, adoptionKind } from '../../../protocol/decide/adoption-kind.js';
+import { makerOf } from '../../../protocol/kinds/home.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import { isVisible } from '../../../protocol/memory/access.js';
 import {
   type ComingRow,
   PENDING_STATES,
   type PendingAction,
+  pendingIdOf,
   pendingKind,
 } from '../../../protocol/policies/pending-kind.js';
 import { type Proposal, proposalOf } from '../../../protocol/policies/proposal.js';
@@ -16,68 +16,42 @@ import type {
   ApprovalEvents,
   AskRegistered,
   CountPendings,
-  FindPendings,
   ListPendings,
-  RememberedDecisions,
   SpentPendings,
   UndecidedPendings,
 } from '../../../protocol/policies/queries.js';
-import { type Remembered, rememberedKind } from '../../../protocol/policies/remembered-kind.js';
+import { voteKind } from '../../../protocol/policies/vote-kind.js';
 import type { Answers } from '../../../protocol/release.js';
-import { memberSql, type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
+import { type FindRows, recordSource } from '../kinds/find-rows.js';
+import { isRegistered } from '../registered.js';
 import type { Statements } from '../statements.js';
 import { visibleArchived, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
-const STATUS = memberSql('status');
-const REQUESTED = memberSql('requested_at');
-const PENDING_ID = memberSql('pending_id');
+const PENDINGS = recordSource(pendingKind);
+const VOTES = recordSource(voteKind);
+const ADOPTIONS = recordSource(adoptionKind);
 
-/** As `mayKnow` (protocol/policies/queries.ts), with the parameters of `knowing`. */
-const KNOWN = `(@all = 1 OR owner_id = @agent OR CASE json_extract(payload, '$.approver.form')
-  WHEN 'agent' THEN json_extract(payload, '$.approver.agent') = @agent ELSE @registered = 1 END)`;
-
-const knowing = (statements: Statements, { all, agentId }: Viewer) => ({
-  all: all ? 1 : 0,
-  agent: agentId,
-  registered: !all && isRegistered(statements, agentId) ? 1 : 0,
-});
-
-export function listPendings({ statements }: QueryParts, query: ListPendings): Answers['list-pendings'] {
-  const { status, namespace, viewer, limit } = query;
-  const found = statements
-    .get(
-      `SELECT payload FROM records WHERE kind = 'pending'${status === null ? '' : ` AND ${STATUS} = @status`}
-         AND (@namespace IS NULL OR namespace = @namespace)
-         AND ${KNOWN}
-       ORDER BY ${REQUESTED} DESC, id LIMIT @limit`,
-    )
-    .iterate({
-      namespace,
-      limit,
-      ...knowing(statements, viewer),
-      ...(status === null ? {} : { status }),
-    }) as IterableIterator<RecordSqlRow>;
-  const rows: RecordSqlRow[] = [];
+export function listPendings(
+  { statements, find }: QueryParts,
+  query: ListPendings,
+): Answers['list-pendings'] {
+  const { status, namespace, viewer, limit, now } = query;
+  const where = { ...(status === null ? {} : { status }), ...(namespace === null ? {} : { namespace }) };
+  const asked = { where, order: { by: 'requested_at', descending: true }, limit, skipDamaged: true };
+  const images: PendingAction[] = [];
   let bytes = 0;
   let truncated = false;
-  for (const row of found) {
-    bytes += row.payload.length;
-    truncated = rows.length > 0 && bytes > PENDING_LIST_BYTES_MAX;
+  for (const { row, sql } of find.rows(PENDINGS, asked, { viewer, now })) {
+    bytes += String(sql['payload']).length;
+    truncated = images.length > 0 && bytes > PENDING_LIST_BYTES_MAX;
     if (truncated) break;
-    rows.push(row);
+    images.push(row);
   }
-  const votes = statements
-    .get(
-      `SELECT count(*) FROM records WHERE kind = 'vote' AND ${memberSql('pending_id')} = ?
-         AND ${memberSql('decision')} = 'approve'`,
-    )
-    .pluck();
-  const pending = rows.flatMap((row) => {
-    const image = recordImageOf(pendingKind, row) as PendingAction | null;
-    if (image === null) return [];
-    const payload = proposalFor(image, statements, query);
-    return [{ ...image, votes: votes.get(image.pending_id) as number, payload }];
+  const pending = images.map((image) => {
+    const { pending_id } = image;
+    const votes = find.count(VOTES, { pending_id, decision: 'approve' });
+    return { ...image, votes, payload: proposalFor(image, statements, query) };
   });
   return { pending, truncated };
 }
@@ -111,95 +85,71 @@ function proposalFor(
   return about.every((id) => seen.pluck().get({ ...parameters, id }) === 1) ? payload : null;
 }
 
-export function isRegistered(statements: Statements, agentId: AgentId | null): boolean {
-  const sql = `SELECT 1 FROM memories m WHERE m.title = ? AND m.namespace = '${AGENTS_NAMESPACE}'`;
-  return agentId !== null && statements.get(sql).get(agentTitle(agentId)) !== undefined;
-}
-
 export const askRegistered = (
   { statements }: QueryParts,
   { agentId }: AskRegistered,
 ): Answers['is-registered'] => ({ registered: isRegistered(statements, agentId) });
 
-export function findPendings(
-  { statements }: QueryParts,
-  { prefix, viewer }: FindPendings,
-): Answers['find-pendings'] {
-  const ids = statements
-    .get(
-      `SELECT ${PENDING_ID} FROM records WHERE kind = 'pending'
-         AND ${PENDING_ID} >= @prefix AND ${PENDING_ID} < @prefix || char(0x10ffff) AND ${KNOWN} LIMIT 2`,
-    )
-    .pluck()
-    .all({ prefix, ...knowing(statements, viewer) }) as string[];
-  return { ids };
-}
-
 export function undecidedPendings(
-  { statements }: QueryParts,
+  { find }: Pick<QueryParts, 'find'>,
   { requestedBefore, limit }: UndecidedPendings,
 ): Answers['undecided-pendings'] {
+  const ids: string[] = [];
   // The id says the pending id too (`homeId`); the payload holds a whole command and is read only when there are votes.
-  const ids = statements
-    .get(
-      `WITH waiting AS MATERIALIZED (
-         SELECT rid AS rid_of, substr(id, instr(id, '/') + 1) AS name, ${REQUESTED} AS requested FROM records
-         WHERE kind = 'pending' AND ${STATUS} = 'pending')
-       SELECT name FROM (SELECT rid_of, name, requested, (SELECT count(*) FROM records
-           WHERE kind = 'vote' AND ${memberSql('pending_id')} = name) AS votes FROM waiting)
-       WHERE requested <= @requestedBefore OR CASE WHEN votes = 0 THEN 0 ELSE votes >
-         (SELECT json_array_length(payload, '$.approvals') FROM records WHERE records.rid = rid_of) END
-       ORDER BY requested LIMIT @limit`,
-    )
-    .pluck()
-    .all({ requestedBefore, limit }) as string[];
+  const waiting = find.members(PENDINGS, ['id', 'requested_at'], {
+    ...{ where: { status: 'pending' }, order: { by: 'requested_at' }, limit: Number.MAX_SAFE_INTEGER },
+  });
+  for (const { id, requested_at } of waiting) {
+    const pending_id = pendingIdOf(String(id));
+    const isLate = String(requested_at) <= requestedBefore;
+    const votes = isLate ? 0 : find.count(VOTES, { pending_id });
+    const counted = votes === 0 ? 0 : (find.one(PENDINGS, [id])?.approvals.length ?? 0);
+    if (isLate || votes > counted) ids.push(pending_id);
+    if (ids.length >= limit) break;
+  }
   return { ids };
 }
 
 /** The home of an action as `homeOf` finds it (protocol/decide/home.ts). */
-const HOME = `coalesce((SELECT ${memberSql('home')} FROM records
-    WHERE kind = 'adoption' AND ${memberSql('peer_id')} = substr(p.id, 1, instr(p.id, '/') - 1)
-    ORDER BY ${memberSql('number')} DESC, 1 DESC LIMIT 1), substr(p.id, 1, instr(p.id, '/') - 1))`;
+function homeOfPending(find: FindRows, id: string): string {
+  const maker = makerOf(id);
+  const asked = { where: { peer_id: maker }, limit: Number.MAX_SAFE_INTEGER, skipDamaged: true };
+  const later = (a: Adoption, b: Adoption) => b.number - a.number || (a.home < b.home ? 1 : -1);
+  return [...find.all(ADOPTIONS, asked)].sort(later)[0]?.home ?? maker;
+}
 
 export function spentPendings(
-  { statements }: QueryParts,
+  { find, statements }: QueryParts,
   { before, limit }: SpentPendings,
 ): Answers['spent-pendings'] {
+  const self = statements.get('SELECT peer_id FROM log_state WHERE singleton = 1').pluck().get() as string;
+  const pendings: string[] = [];
   // One status at a time, because a list of them would not be looked up in the index.
-  const decided = statements
-    .get(
-      `SELECT p.id FROM records p WHERE p.kind = 'pending' AND ${STATUS} = @status
-         AND ${REQUESTED} <= @before AND ${memberSql('decided_at')} <= @before
-         AND ${HOME} = (SELECT peer_id FROM log_state WHERE singleton = 1)
-       ORDER BY ${REQUESTED} LIMIT @limit`,
-    )
-    .pluck();
-  const pendings = PENDING_STATES.filter((status) => status !== 'pending')
-    .flatMap((status) => decided.all({ status, before, limit }) as string[])
-    .slice(0, limit);
-  const votes = statements
-    .get(
-      `SELECT v.id FROM (SELECT id, ${memberSql('pending_id')} AS action, ${memberSql('voted_at')} AS voted_at
-           FROM records WHERE kind = 'vote') v
-       WHERE v.voted_at <= @before AND NOT EXISTS
-         (SELECT 1 FROM records WHERE kind = 'pending' AND ${memberSql('pending_id')} = v.action)
-       ORDER BY v.id LIMIT @limit`,
-    )
-    .pluck()
-    .all({ before, limit }) as string[];
+  for (const status of PENDING_STATES.filter((one) => one !== 'pending')) {
+    const decided = find.members(PENDINGS, ['id', 'decided_at'], {
+      ...{ where: { status, requested_at: { to: before } }, order: { by: 'requested_at' } },
+      limit: Number.MAX_SAFE_INTEGER,
+    });
+    for (const { id, decided_at } of decided) {
+      if (pendings.length >= limit) break;
+      const isOld = decided_at !== null && String(decided_at) <= before;
+      if (isOld && homeOfPending(find, String(id)) === self) pendings.push(String(id));
+    }
+  }
+  const votes: string[] = [];
+  const every = { limit: Number.MAX_SAFE_INTEGER };
+  for (const { id, pending_id, voted_at } of find.members(VOTES, ['id', 'pending_id', 'voted_at'], every)) {
+    if (votes.length >= limit) break;
+    if (String(voted_at) <= before && !find.any(PENDINGS, { pending_id })) votes.push(String(id));
+  }
   return { pendings, votes };
 }
 
-export function countPendings(
-  { statements }: QueryParts,
-  { viewer }: CountPendings,
-): Answers['count-pendings'] {
-  const waiting = `SELECT count(*) FROM records WHERE kind = 'pending' AND ${STATUS} = 'pending'`;
-  const count =
-    viewer === null || viewer.all
-      ? statements.get(waiting).pluck().get()
-      : statements.get(`${waiting} AND ${KNOWN}`).pluck().get(knowing(statements, viewer));
-  return { waiting: count as number };
+export function countPendings({ find }: QueryParts, { viewer }: CountPendings): Answers['count-pendings'] {
+  const where = { status: 'pending' };
+  if (viewer === null || viewer.all) return { waiting: find.count(PENDINGS, where) };
+  const asked = { where, limit: Number.MAX_SAFE_INTEGER, skipDamaged: true };
+  return { waiting: find.all(PENDINGS, asked, { viewer, now: '' }).length };
 }
 
 interface LoggedPending {
@@ -234,19 +184,4 @@ function eventOf({ id, payload }: LoggedPending): readonly ApprovalEvent[] {
   if (pending === null) return [];
   if (pending.status !== 'pending') return [{ id, event: 'approval_decided', pending }];
   return pending.approvals.length === 0 ? [{ id, event: 'approval_requested', pending }] : [];
-}
-
-export function rememberedDecisions(
-  { statements }: QueryParts,
-  { limit }: RememberedDecisions,
-): Answers['remembered-decisions'] {
-  const rows = statements
-    .get(`SELECT payload FROM records WHERE kind = 'remembered' ORDER BY namespace, id LIMIT ?`)
-    .all(limit) as RecordSqlRow[];
-  return {
-    remembered: rows.flatMap((row) => {
-      const image = recordImageOf(rememberedKind, row) as Remembered | null;
-      return image === null ? [] : [image];
-    }),
-  };
 }

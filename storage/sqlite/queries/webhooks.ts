@@ -21,7 +21,8 @@ import type {
   WebhookTotals,
 } from '../../../protocol/webhooks/queries.js';
 import { type Filter, hears, type Subscription } from '../../../protocol/webhooks/subscription.js';
-import { announcedAfter, lastAnnounced, registry, subscriptionRevision } from '../announced-events.js';
+import { announcedAfter, lastAnnounced, subscriptionRevision } from '../announced-events.js';
+import { registry } from '../registered.js';
 import type { Statements } from '../statements.js';
 import { type SubscriptionSqlRow, subscriptionFromSql } from '../webhook-reads.js';
 import type { QueryParts } from './query-parts.js';

@@ -1,0 +1,138 @@
+import type { FindValue, Where } from '../../../protocol/kinds/find.js';
+import type { LocalKind, LocalMember } from '../../../protocol/kinds/local-kind.js';
+import { LOCAL_KINDS } from '../../../protocol/local-kinds.js';
+import type { Connection } from '../connection.js';
+import { Statements } from '../statements.js';
+import { localSource, type RowSource, whereOf } from './find-rows.js';
+import { literal } from './record-table.js';
+
+const TYPES: Readonly<Record<LocalMember, string>> = {
+  text: 'TEXT NOT NULL',
+  'text?': 'TEXT',
+  integer: 'INTEGER NOT NULL',
+  'integer?': 'INTEGER',
+  boolean: 'INTEGER NOT NULL',
+};
+
+function tableSql({ table, key, numbered, members }: LocalKind): string {
+  const isKey = (member: string) => key.length === 1 && member === key[0];
+  const columns = Object.entries(members).map(([member, type]) => {
+    if (!isKey(member)) return `  ${literal(member)} ${TYPES[type]}`;
+    return `  ${literal(member)} ${numbered ? 'INTEGER PRIMARY KEY AUTOINCREMENT' : `${TYPES[type]} PRIMARY KEY`}`;
+  });
+  return `CREATE TABLE ${literal(table)} (\n${columns.join(',\n')}\n);`;
+}
+
+/** The indexes of a kind by their names. A key of several members is one of them. */
+function indexesOf({ table, key, indexes }: LocalKind): ReadonlyMap<string, string> {
+  const sqlOf = (name: string, members: readonly string[], word: string) =>
+    [
+      name,
+      `CREATE ${word} ${literal(name)} ON ${literal(table)} (${members.map(literal).join(', ')});`,
+    ] as const;
+  const ofKey = key.length > 1 ? [sqlOf(`${table}_by_key`, key, 'UNIQUE INDEX')] : [];
+  return new Map([...ofKey, ...indexes.map(({ name, members }) => sqlOf(name, members, 'INDEX'))]);
+}
+
+/** The tables of all local kinds, for a new database. */
+export const LOCAL_TABLES = LOCAL_KINDS.flatMap((kind) => [tableSql(kind), ...indexesOf(kind).values()]).join(
+  '\n\n',
+);
+
+/** Makes the tables of a database what the local kinds of this release declare: rows stay as they are. */
+export function followLocalKinds(db: Connection): void {
+  const there = db
+    .prepare("SELECT name, tbl_name AS of FROM sqlite_schema WHERE type IN ('table', 'index')")
+    .all() as {
+    readonly name: string;
+    readonly of: string;
+  }[];
+  const names = new Set(there.map(({ name }) => name));
+  for (const kind of LOCAL_KINDS) {
+    if (!names.has(kind.table)) db.exec(tableSql(kind));
+    else addMembers(db, kind);
+    const declared = indexesOf(kind);
+    for (const [name, sql] of declared) if (!names.has(name)) db.exec(sql);
+    const own = there.filter(({ of, name }) => of === kind.table && name !== kind.table);
+    for (const { name } of own) {
+      if (!declared.has(name) && !name.startsWith('sqlite_')) db.exec(`DROP INDEX "${name}"`);
+    }
+  }
+}
+
+function addMembers(db: Connection, { table, members }: LocalKind): void {
+  const columns = new Set(
+    db
+      .prepare(`SELECT name FROM pragma_table_info('${literal(table)}')`)
+      .pluck()
+      .all(),
+  );
+  for (const [member, type] of Object.entries(members)) {
+    if (!columns.has(member))
+      db.exec(`ALTER TABLE ${literal(table)} ADD COLUMN ${literal(member)} ${TYPES[type]}`);
+  }
+}
+
+const SOURCES: ReadonlyMap<string, RowSource> = new Map(
+  LOCAL_KINDS.map((kind) => [kind.name, localSource(kind)] as const),
+);
+
+/** Where the rows of a local kind are; null for another name. */
+export const localSourceOf = (name: string): RowSource | null => SOURCES.get(name) ?? null;
+
+/** Changes rows of local kinds. */
+export class LocalTables {
+  private readonly statements: Statements;
+
+  constructor(db: Connection) {
+    this.statements = new Statements(db);
+  }
+
+  /** Writes a row whole. A numbered row without its number gets the next one. */
+  put(name: string, row: object): void {
+    const { table, key, members, numbered } = kindOf(name);
+    const given = row as Readonly<Record<string, unknown>>;
+    const named = Object.keys(members).filter((member) => !numbered || given[member] !== undefined);
+    const rest = named.filter((member) => !key.includes(member));
+    const change =
+      rest.length === 0
+        ? 'NOTHING'
+        : `UPDATE SET ${rest.map((member) => `${member} = excluded.${member}`).join(', ')}`;
+    this.statements
+      .get(
+        `INSERT INTO ${table} (${named.join(', ')}) VALUES (${named.map((member) => `@${member}`).join(', ')})
+         ON CONFLICT (${key.join(', ')}) DO ${change}`,
+      )
+      .run(Object.fromEntries(named.map((member) => [member, boundOf(given[member])])));
+  }
+
+  /** Gives members of all rows that meet the conditions one value. */
+  change(name: string, where: Where, set: Readonly<Record<string, FindValue>>): void {
+    const { table } = kindOf(name);
+    const { sql, parameters } = whereOf(localSourceOf(name)!, where);
+    const given = Object.entries(set).map(([member, value]) => [`set_${literal(member)}`, value] as const);
+    const changes = Object.keys(set).map((member) => `${member} = @set_${member}`);
+    this.statements
+      .get(`UPDATE ${table} SET ${changes.join(', ')} WHERE 1${sql}`)
+      .run({ ...parameters, ...Object.fromEntries(given) });
+  }
+
+  drop(name: string, where: Where): void {
+    const { sql, parameters } = whereOf(localSourceOf(name)!, where);
+    this.statements.get(`DELETE FROM ${kindOf(name).table} WHERE 1${sql}`).run(parameters);
+  }
+}
+
+/** The last number that a numbered kind ever gave, also when its row is gone. */
+export const lastNumber = (statements: Statements, { table }: LocalKind): number =>
+  (statements.get('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table) as
+    | number
+    | undefined) ?? 0;
+
+function kindOf(name: string): LocalKind {
+  const kind = LOCAL_KINDS.find((one) => one.name === name);
+  if (kind === undefined) throw new Error(`there is no local kind "${name}"`);
+  return kind;
+}
+
+const boundOf = (value: unknown): unknown => (typeof value === 'boolean' ? Number(value) : (value ?? null));
