@@ -34,7 +34,7 @@ const READ_WORDS_MAX = 60_000;
 const READ_ROWS_MIN = 24;
 const READ_ROWS_MAX = 160;
 /** Hits of the vector index that are examined. */
-const VECTOR_ROWS_MAX = 100;
+const VECTOR_ROWS_MAX = 50;
 /** Rows whose neighbours are read, beside as many as are asked for. */
 const CONTEXT_ROWS = 8;
 /** Prepared recalls that wait for their vectors; a dropped one is computed again when it is needed. */
