@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { parseJsonText } from '../node/http/json-body.js';
 import type { Caller } from '../node/identity/caller.js';
 import type { LocalRunner } from '../node/local/local-runner.js';
-import { memoryImport } from '../node/operations/memory-import.js';
+import { memoryImport } from '../node/operations/lifecycle/memory-import.js';
 import { operatorView } from '../node/transfer/operator-view.js';
 import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/base/result.js';

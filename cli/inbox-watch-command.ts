@@ -1,4 +1,4 @@
-import { memoryInbox } from '../node/operations/memory-inbox.js';
+import { memoryInbox } from '../node/operations/power/memory-inbox.js';
 import { systemClock, systemScheduler } from '../node/seams.js';
 import { failed, ok } from '../protocol/base/result.js';
 import { INBOX_LIMIT_MAX } from '../protocol/messages/limits.js';

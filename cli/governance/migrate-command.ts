@@ -5,7 +5,7 @@ import {
   missingRules,
   permissionsToml,
   policiesAsPermissions,
-} from '../../node/operations/policies-as-permissions.js';
+} from '../../node/operations/governance/policies-as-permissions.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import { EXPORT_BYTES_MAX, EXPORT_PAGE_SIZE } from '../../protocol/base/limits.js';

@@ -1,8 +1,8 @@
 import type { Caller } from '../../node/identity/caller.js';
 import type { LocalRunner } from '../../node/local/local-runner.js';
-import { memoryPendingApprove } from '../../node/operations/memory-pending-approve.js';
-import { memoryPendingList } from '../../node/operations/memory-pending-list.js';
-import { memoryPendingReject } from '../../node/operations/memory-pending-reject.js';
+import { memoryPendingApprove } from '../../node/operations/governance/memory-pending-approve.js';
+import { memoryPendingList } from '../../node/operations/governance/memory-pending-list.js';
+import { memoryPendingReject } from '../../node/operations/governance/memory-pending-reject.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import type { Answer } from '../../node/pipeline/pipeline.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';

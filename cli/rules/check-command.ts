@@ -1,4 +1,4 @@
-import { memoryCheckAgentAction } from '../../node/operations/memory-check-agent-action.js';
+import { memoryCheckAgentAction } from '../../node/operations/power/memory-check-agent-action.js';
 import { fail, failed, ok } from '../../protocol/base/result.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
 import { ACTION_KINDS } from '../../protocol/rules/action.js';

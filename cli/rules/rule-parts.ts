@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Caller } from '../../node/identity/caller.js';
 import { readSeed, signerOf } from '../../node/identity/key-file.js';
-import { ruleJson } from '../../node/operations/memory-rule-list.js';
+import { ruleJson } from '../../node/operations/power/memory-rule-list.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { systemClock } from '../../node/seams.js';
 import { operatorView } from '../../node/transfer/operator-view.js';

@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.js';
 import { findDaemon } from '../local/daemon-connection.js';
-import { hookList } from '../operations/hooks-admin.js';
+import { hookList } from '../operations/governance/hooks-admin.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import type { RunningHooks } from './check-hooks.js';
 

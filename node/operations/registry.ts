@@ -1,79 +1,79 @@
 import { describeTool } from '../bindings/tool-list.js';
 import type { Catalogue } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
-import { agentBindKey, agentRevokeKey } from './agent-key.js';
 import {
   memoryArchive,
   memoryArchiveList,
   memoryArchivePurge,
   memoryArchiveRestore,
   memoryArchiveStats,
-} from './archive.js';
-import { decideApproval } from './decide-approval.js';
-import { dependentsOfInvalidated } from './dependents-of-invalidated.js';
-import { memoryLoadFamily, memorySmartLoad } from './family-loaders.js';
-import { findPaths } from './find-paths.js';
-import { hookAnswer, hookList, hookQuestions } from './hooks-admin.js';
-import { kgQuery } from './kg-query.js';
-import { kgTimeline } from './kg-timeline.js';
-import { memoryAgentList } from './memory-agent-list.js';
-import { memoryAgentRegister } from './memory-agent-register.js';
-import { memoryAutoConsolidate } from './memory-auto-consolidate.js';
-import { memoryBulk } from './memory-bulk.js';
-import { memoryCapabilities } from './memory-capabilities.js';
-import { memoryCheckAgentAction } from './memory-check-agent-action.js';
-import { memoryCheckDuplicate } from './memory-check-duplicate.js';
-import { memoryConsolidate } from './memory-consolidate.js';
-import { memoryContradictions } from './memory-contradictions.js';
-import { memoryDelete } from './memory-delete.js';
-import { memoryEntityGetByAlias } from './memory-entity-get-by-alias.js';
-import { memoryEntityRegister } from './memory-entity-register.js';
-import { memoryExport } from './memory-export.js';
-import { memoryForget } from './memory-forget.js';
-import { memoryGc } from './memory-gc.js';
-import { memoryGet } from './memory-get.js';
-import { memoryGetLinks } from './memory-get-links.js';
-import { memoryGetTaxonomy } from './memory-get-taxonomy.js';
-import { memoryImport } from './memory-import.js';
-import { memoryInbox } from './memory-inbox.js';
-import { memoryInboxRead } from './memory-inbox-read.js';
-import { memoryKgInvalidate } from './memory-kg-invalidate.js';
-import { memoryLineage } from './memory-lineage.js';
-import { memoryLink } from './memory-link.js';
-import { memoryList } from './memory-list.js';
+} from './archive/archive.js';
+import { memoryLoadFamily, memorySmartLoad } from './core/family-loaders.js';
+import { memoryBulk } from './core/memory-bulk.js';
+import { memoryGet } from './core/memory-get.js';
+import { memoryList } from './core/memory-list.js';
+import { memoryRecall } from './core/memory-recall.js';
+import { memorySearch } from './core/memory-search.js';
+import { memoryStore } from './core/memory-store.js';
+import { decideApproval } from './governance/decide-approval.js';
+import { hookAnswer, hookList, hookQuestions } from './governance/hooks-admin.js';
 import {
   memoryNamespaceClearStandard,
   memoryNamespaceGetStandard,
   memoryNamespaceSetStandard,
-} from './memory-namespace-standard.js';
-import { memoryNamespaces } from './memory-namespaces.js';
-import { memoryNotify } from './memory-notify.js';
-import { memoryPendingApprove } from './memory-pending-approve.js';
-import { memoryPendingList } from './memory-pending-list.js';
-import { memoryPendingReject } from './memory-pending-reject.js';
-import { memoryPromote } from './memory-promote.js';
-import { memoryQuotaStatus } from './memory-quota-status.js';
-import { memoryRecall } from './memory-recall.js';
-import { memoryRecallObservations } from './memory-recall-observations.js';
-import { memoryResolve } from './memory-resolve.js';
-import { memoryRuleList } from './memory-rule-list.js';
-import { memorySearch } from './memory-search.js';
-import { memoryShare } from './memory-share.js';
-import { memoryStats } from './memory-stats.js';
-import { memoryStore } from './memory-store.js';
+} from './governance/memory-namespace-standard.js';
+import { memoryNamespaces } from './governance/memory-namespaces.js';
+import { memoryPendingApprove } from './governance/memory-pending-approve.js';
+import { memoryPendingList } from './governance/memory-pending-list.js';
+import { memoryPendingReject } from './governance/memory-pending-reject.js';
+import { pendingRemembered, pendingRevoke } from './governance/pending-remembered.js';
 import {
   memoryListSubscriptions,
   memorySubscribe,
   memorySubscriptionDlqList,
   memorySubscriptionReplay,
   memoryUnsubscribe,
-} from './memory-subscription.js';
-import { memoryUndoEdit } from './memory-undo-edit.js';
-import { memoryUnlink } from './memory-unlink.js';
-import { memoryUpdate } from './memory-update.js';
-import { memoryVerify } from './memory-verify.js';
-import { pendingRemembered, pendingRevoke } from './pending-remembered.js';
-import { verifySignedEventsChain } from './verify-signed-events-chain.js';
+} from './governance/subscriptions.js';
+import { verifySignedEventsChain } from './governance/verify-signed-events-chain.js';
+import { findPaths } from './graph/find-paths.js';
+import { kgQuery } from './graph/kg-query.js';
+import { kgTimeline } from './graph/kg-timeline.js';
+import { memoryEntityGetByAlias } from './graph/memory-entity-get-by-alias.js';
+import { memoryEntityRegister } from './graph/memory-entity-register.js';
+import { memoryGetLinks } from './graph/memory-get-links.js';
+import { memoryGetTaxonomy } from './graph/memory-get-taxonomy.js';
+import { memoryKgInvalidate } from './graph/memory-kg-invalidate.js';
+import { memoryLineage } from './graph/memory-lineage.js';
+import { memoryLink } from './graph/memory-link.js';
+import { memoryUnlink } from './graph/memory-unlink.js';
+import { memoryVerify } from './graph/memory-verify.js';
+import { memoryDelete } from './lifecycle/memory-delete.js';
+import { memoryExport } from './lifecycle/memory-export.js';
+import { memoryForget } from './lifecycle/memory-forget.js';
+import { memoryGc } from './lifecycle/memory-gc.js';
+import { memoryImport } from './lifecycle/memory-import.js';
+import { memoryPromote } from './lifecycle/memory-promote.js';
+import { memoryUndoEdit } from './lifecycle/memory-undo-edit.js';
+import { memoryUpdate } from './lifecycle/memory-update.js';
+import { agentBindKey, agentRevokeKey } from './meta/agent-key.js';
+import { memoryAgentList } from './meta/memory-agent-list.js';
+import { memoryAgentRegister } from './meta/memory-agent-register.js';
+import { memoryCapabilities } from './meta/memory-capabilities.js';
+import { memoryRecallObservations } from './meta/memory-recall-observations.js';
+import { memoryStats } from './meta/memory-stats.js';
+import { memoryNotify } from './other/memory-notify.js';
+import { dependentsOfInvalidated } from './power/dependents-of-invalidated.js';
+import { memoryAutoConsolidate } from './power/memory-auto-consolidate.js';
+import { memoryCheckAgentAction } from './power/memory-check-agent-action.js';
+import { memoryCheckDuplicate } from './power/memory-check-duplicate.js';
+import { memoryConsolidate } from './power/memory-consolidate.js';
+import { memoryContradictions } from './power/memory-contradictions.js';
+import { memoryInbox } from './power/memory-inbox.js';
+import { memoryInboxRead } from './power/memory-inbox-read.js';
+import { memoryQuotaStatus } from './power/memory-quota-status.js';
+import { memoryResolve } from './power/memory-resolve.js';
+import { memoryRuleList } from './power/memory-rule-list.js';
+import { memoryShare } from './power/memory-share.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
 export const OPERATIONS: readonly Operation[] = [

@@ -12,8 +12,8 @@ import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 import type { ReadServices } from '../pipeline/call.js';
 import type { Firing } from '../pipeline/operation-hooks.js';
-import { attestedLinks, linkAnswer } from './attested-links.js';
-import { type Looking, namedMemory, writtenMemory } from './hooked.js';
+import { attestedLinks, linkAnswer } from './graph/attested-links.js';
+import { type Looking, namedMemory, writtenMemory } from './shared/hooked.js';
 
 type TellingParts = Pick<ReadServices, 'hooks' | 'clock' | 'store' | 'peerId' | 'isMember' | 'crypto'>;
 

@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { SettingFlags } from '../../node/config/load-settings.js';
 import { localIdentity } from '../../node/identity/local-caller.js';
 import { callTool, type ToolRunner } from '../../node/mcp/call-tool.js';
-import { memoryStore } from '../../node/operations/memory-store.js';
+import { memoryStore } from '../../node/operations/core/memory-store.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { bindKey } from '../support/agents.js';

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'smol-toml';
-import { permissionsToml, policiesAsPermissions } from '../../node/operations/policies-as-permissions.js';
+import {
+  permissionsToml,
+  policiesAsPermissions,
+} from '../../node/operations/governance/policies-as-permissions.js';
 import type { Standard } from '../../protocol/memory/standard-kind.js';
 import { linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
 import { linking } from '../support/memories.js';

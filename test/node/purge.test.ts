@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Caller } from '../../node/identity/caller.js';
-import { memoryArchivePurge } from '../../node/operations/archive.js';
-import { memoryStore } from '../../node/operations/memory-store.js';
+import { memoryArchivePurge } from '../../node/operations/archive/archive.js';
+import { memoryStore } from '../../node/operations/core/memory-store.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { REMOVE_BATCH_MAX } from '../../protocol/base/limits.js';

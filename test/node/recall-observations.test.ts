@@ -109,7 +109,7 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
     const node = await openTestNode({ observationsTtlDays: 0 });
     const { touches, store } = node.services;
     await touches.flush();
-    const { memoryRecall } = await import('../../node/operations/memory-recall.js');
+    const { memoryRecall } = await import('../../node/operations/core/memory-recall.js');
     const { runOperation } = await import('../../node/pipeline/pipeline.js');
     const viewer = { all: true, agentId: null, asNamespace: null };
     const caller = { agentId: 'ai:x', claimed: 'explicit', viewer, admin: false, local: true } as const;

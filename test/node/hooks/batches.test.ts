@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { memoryAutoConsolidate } from '../../../node/operations/memory-auto-consolidate.js';
+import { memoryAutoConsolidate } from '../../../node/operations/power/memory-auto-consolidate.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
 import { REMOVE_BATCH_MAX } from '../../../protocol/base/limits.js';
 import { fail } from '../../../protocol/base/result.js';

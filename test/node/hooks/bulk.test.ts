@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { memoryBulk } from '../../../node/operations/memory-bulk.js';
+import { memoryBulk } from '../../../node/operations/core/memory-bulk.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
 import { CALLER, type Fields, type HookedNode, openHookedNode } from '../../support/hooked-node.js';

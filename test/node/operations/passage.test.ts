@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Passages } from '../../../node/operations/passage.js';
+import { Passages } from '../../../node/operations/core/passage.js';
 
 const FILLER = 'Nothing of interest is said in this sentence about other matters. ';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freshnessOf, provenanceOf } from '../../../node/operations/provenance.js';
+import { freshnessOf, provenanceOf } from '../../../node/operations/core/provenance.js';
 import { ageSeconds } from '../../../protocol/base/time.js';
 import { CONFIDENCE_TIERS, confidenceRange, confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import { aMemory } from '../../support/memories.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { installSeed } from '../../../node/identity/key-files.js';
 import { verifyWrite } from '../../../node/identity/sign-write.js';
-import { memoryStore } from '../../../node/operations/memory-store.js';
+import { memoryStore } from '../../../node/operations/core/memory-store.js';
 import { parseInput } from '../../../node/pipeline/parse.js';
 import { signAsAgent } from '../../../node/pipeline/sign-as-agent.js';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';

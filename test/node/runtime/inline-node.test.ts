@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { memoryStore } from '../../../node/operations/memory-store.js';
+import { memoryStore } from '../../../node/operations/core/memory-store.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
 import { startDaemon } from '../../../node/runtime/daemon.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { memoryLink } from '../../../node/operations/memory-link.js';
-import { memoryStore } from '../../../node/operations/memory-store.js';
+import { memoryStore } from '../../../node/operations/core/memory-store.js';
+import { memoryLink } from '../../../node/operations/graph/memory-link.js';
 import type { Operation } from '../../../node/pipeline/operation.js';
 import { runOperation } from '../../../node/pipeline/pipeline.js';
 import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';

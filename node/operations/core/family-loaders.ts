@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import * as limits from '../../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { ReadCall } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation, FAMILIES, type Family } from '../../pipeline/operation.js';
+import { omittedDamaged } from '../shared/filter.js';
+import { shownMemories } from '../shared/shown-memories.js';
+import { chooseFamily } from './choose-family.js';
+
+const k = z
+  .int()
+  .default(limits.LOAD_FAMILY_LIMIT)
+  .transform((value) => Math.min(Math.max(value, 1), limits.LOAD_FAMILY_LIMIT_MAX))
+  .describe('At most this many memories, 1 to 100');
+
+const loaded = {
+  namespace: z.string().nullable(),
+  k: z.int(),
+  count: z.int(),
+  memories: z.array(fields.memoryOutput),
+  truncated: z.literal(true).optional(),
+  ...fields.omittedDamaged,
+};
+
+/**
+ * Loads memories whose `metadata.family` names a tool family. It does not change the offered tools: only the profile
+ * does (reference-mcp-cli §1.2, §7).
+ */
+export const memoryLoadFamily = defineOperation({
+  name: 'memory_load_family',
+  family: 'core',
+  summary: 'Load the memories filed under a tool family.',
+  core: true,
+  input: z.object({
+    family: z.string().describe(`One of ${FAMILIES.join(', ')}`),
+    namespace: fields.namespace.optional(),
+    k,
+  }),
+  output: z.object({ family: z.string(), ...loaded }),
+  effect: 'read',
+  guards: {},
+  http: [{ method: 'POST', path: '/memory_load_family', fields: 'body' }],
+  mcp: { description: 'Load memories of a family' },
+  run: async (call, input) => {
+    const family = FAMILIES.find((known) => known === input.family);
+    if (family === undefined) {
+      return fail(
+        'VALIDATION_FAILED',
+        `unknown family '${input.family}'. Valid families: ${FAMILIES.join(', ')}`,
+        { fields: ['family'] },
+      );
+    }
+    const rows = await load(call, family, input.namespace, input.k);
+    return rows.ok ? ok({ family, ...rows.value }) : failed(rows.error);
+  },
+});
+
+/** Chooses the family that fits an intent and loads its memories (reference-mcp-cli §1.2). */
+export const memorySmartLoad = defineOperation({
+  name: 'memory_smart_load',
+  family: 'core',
+  summary: 'Choose the tool family that fits an intent and load its memories.',
+  core: true,
+  input: z.object({
+    intent: fields.queryText.describe('What you are about to do'),
+    namespace: fields.namespace.optional(),
+    k,
+  }),
+  output: z.object({
+    chosen_family: z.string(),
+    score: z.number(),
+    chosen_family_source: z.enum(['keyword', 'fallback']),
+    intent: z.string(),
+    ...loaded,
+  }),
+  effect: 'read',
+  guards: {},
+  http: [{ method: 'POST', path: '/memory_smart_load', fields: 'body' }],
+  mcp: { description: 'Load memories for an intent' },
+  run: async (call, input) => {
+    const choice = chooseFamily(input.intent, call.services.catalogue.tools);
+    const rows = await load(call, choice.family, input.namespace, input.k);
+    if (!rows.ok) return failed(rows.error);
+    return ok({
+      chosen_family: choice.family,
+      score: choice.score,
+      chosen_family_source: choice.source,
+      intent: input.intent,
+      ...rows.value,
+    });
+  },
+});
+
+async function load(call: ReadCall, family: Family, namespace: string | undefined, limit: number) {
+  const result = await call.services.store.query({
+    kind: 'list-memories',
+    family,
+    filter: {
+      namespace: namespace ?? null,
+      tier: null,
+      minPriority: null,
+      since: null,
+      until: null,
+      tags: [],
+      agentId: null,
+      viewer: call.caller.viewer,
+      now: call.now,
+      limit,
+      offset: 0,
+    },
+  });
+  if (!result.ok) return result as Result<never>;
+  const memories = await shownMemories(call, result.value.memories);
+  return ok({
+    namespace: namespace ?? null,
+    k: limit,
+    count: memories.length,
+    memories,
+    ...(result.value.nextOffset === null ? {} : { truncated: true as const }),
+    ...omittedDamaged(result.value),
+  });
+}

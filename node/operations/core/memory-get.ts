@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { failed, ok } from '../../../protocol/base/result.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { flaggedMemories } from '../shared/shown-memories.js';
+
+/** Reads one memory by id or unique prefix (interface §4.2, GET /memories/{id}). */
+export const memoryGet = defineOperation({
+  name: 'memory_get',
+  family: 'core',
+  summary: 'Read one memory by its id or a unique prefix of it.',
+  core: true,
+  input: z.object({ id: fields.memoryId }),
+  output: z.object({
+    memory: fields.memoryOutput,
+    links: z.array(
+      z.object({
+        source_id: z.string(),
+        target_id: z.string(),
+        relation: z.string(),
+        created_at: z.string(),
+      }),
+    ),
+    links_truncated: z.literal(true).describe('There are, or may be, more links').optional(),
+  }),
+  effect: 'read',
+  guards: {},
+  http: [{ method: 'GET', path: '/memories/{id}', fields: 'query' }],
+  mcp: {
+    description: 'Read one memory',
+    // On this surface the memory is flat, with its links inside (reference-mcp-cli §8).
+    shape: ({ memory, ...links }) => ({ ...(memory as object), ...links }),
+  },
+  cli: { command: 'get', positionals: ['id'], view: 'memory', examples: ['get 3f2a'] },
+  run: async (call, input) => {
+    const result = await call.services.store.query({
+      kind: 'get-memory',
+      id: input.id,
+      viewer: call.caller.viewer,
+      now: call.now,
+    });
+    if (!result.ok) return failed(result.error);
+    const { memory, links, truncated } = result.value;
+    // Reading a memory by its id is using it.
+    call.services.touches.touch([memory.id], call.now);
+    const [shown] = await flaggedMemories(call, [memory]);
+    return ok({
+      memory: shown!,
+      links: [...links],
+      ...(truncated ? { links_truncated: true as const } : {}),
+    });
+  },
+});

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { failed, ok } from '../../../protocol/base/result.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { filterFields, filterFor, omittedDamaged, pageEnd } from '../shared/filter.js';
+import { flaggedMemories } from '../shared/shown-memories.js';
+import { emptyAbove } from './subtree.js';
+
+const BEFORE_EVERY_EXPIRY = '';
+
+/** Lists memories by priority and newest update (interface §4.2, GET /memories). */
+export const memoryList = defineOperation({
+  name: 'memory_list',
+  family: 'core',
+  summary: 'List memories, highest priority and newest update first.',
+  core: true,
+  input: z.object({
+    ...filterFields,
+    include_expired: z
+      .boolean()
+      .default(false)
+      .describe('Also list memories that have expired and are not removed yet'),
+    format: fields.format.default('json'),
+  }),
+  output: z.object({
+    memories: z.array(fields.memoryOutput),
+    count: z.int(),
+    ...fields.pageEnd,
+    ...fields.omittedDamaged,
+    ...fields.namespacesBelow,
+  }),
+  effect: 'read',
+  guards: {},
+  rows: 'memories',
+  http: [{ method: 'GET', path: '/memories', fields: 'query' }],
+  mcp: { description: 'List memories', defaults: { format: 'toon_compact' } },
+  cli: {
+    command: 'list',
+    short: { n: 'namespace', t: 'tier' },
+    flags: { agent_id: 'owner' },
+    view: 'memories',
+    examples: ['list --namespace team/alpha --limit 50'],
+  },
+  run: async (call, input) => {
+    const filter = filterFor(call, input);
+    const result = await call.services.store.query({
+      kind: 'list-memories',
+      filter: input.include_expired ? { ...filter, now: BEFORE_EVERY_EXPIRY } : filter,
+      family: null,
+    });
+    if (!result.ok) return failed(result.error);
+    const memories = await flaggedMemories(call, result.value.memories);
+    const page = { ...pageEnd(result.value.nextOffset), ...omittedDamaged(result.value) };
+    const below = memories.length === 0 ? await emptyAbove(call, filter.namespace) : {};
+    return ok({ memories, count: memories.length, ...page, ...below });
+  },
+});

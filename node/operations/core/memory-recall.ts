@@ -1,0 +1,316 @@
+import { z } from 'zod';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import type { Viewer } from '../../../protocol/base/viewer.js';
+import { type MemoryJson, type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
+import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
+import { RECALL_MIN_SCORE, WEAK_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
+import type { Answers } from '../../../protocol/release.js';
+import type { ReadCall } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { applyBudget } from '../../semantics/budget.js';
+import { NO_SEMANTICS } from '../../semantics/no-semantics.js';
+import type { SemanticAbsence } from '../../semantics/semantic-index.js';
+import type { TokenCounter } from '../../semantics/token-counter.js';
+import { attestedLinks } from '../graph/attested-links.js';
+import { omittedDamaged } from '../shared/filter.js';
+import { judgedMemories } from '../shared/shown-memories.js';
+import { attachedOutput, attachedStandards } from './attached-standards.js';
+import { Passages } from './passage.js';
+import { provenanceOf } from './provenance.js';
+import { recallHooks } from './recall-hooks.js';
+import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
+import { emptyAbove } from './subtree.js';
+
+/** Recalls memories that are relevant to a context (interface §4.3). */
+export const memoryRecall = defineOperation({
+  name: 'memory_recall',
+  family: 'core',
+  summary: 'Recall the memories most relevant to a context.',
+  core: true,
+  input: recallInput,
+  output: z.object({
+    memories: z.array(
+      fields.memoryOutput.partial({ content: true }).and(
+        z.looseObject({
+          score: z.number(),
+          passage: z.string().optional(),
+          weak: z.literal(true).optional(),
+        }),
+      ),
+    ),
+    count: z.int(),
+    mode: z.enum(['hybrid', 'keyword', 'denied_by_hook']),
+    tokens_used: z.int(),
+    budget_tokens: z.int().optional(),
+    truncated: z.literal(true).optional(),
+    ...attachedOutput,
+    recall_id: z.string(),
+    ...fields.namespacesBelow,
+    note: z.string().optional(),
+    meta: z.looseObject({}),
+  }),
+  effect: 'read',
+  guards: {},
+  rows: 'memories',
+  http: [
+    {
+      method: 'GET',
+      path: '/recall',
+      fields: 'query',
+      aliases: { query: 'context', q: 'context' },
+      headers: { 'accept-provenance': 'accept_provenance' },
+      omit: ['context_tokens', 'accept_provenance', 'feature_tier'],
+    },
+    {
+      method: 'POST',
+      path: '/recall',
+      fields: 'body',
+      aliases: { query: 'context', q: 'context' },
+      headers: { 'accept-provenance': 'accept_provenance' },
+      omit: ['context_tokens', 'accept_provenance', 'feature_tier'],
+    },
+  ],
+  mcp: {
+    description: 'Recall by meaning and keywords',
+    defaults: { format: 'toon_compact', verbose_provenance: true },
+    toonDefaults: { content: 'passage' },
+    omit: ['accept_provenance', 'feature_tier'],
+  },
+  cli: {
+    command: 'recall',
+    positionals: ['context'],
+    short: { n: 'namespace', T: 'feature_tier' },
+    aliases: { kind: 'kinds', tier: 'feature_tier' },
+    shown: { feature_tier: 'tier' },
+    values: { confidence_tier: { high: 'confirmed', medium: 'likely', low: 'ambiguous' } },
+    view: 'memories',
+    omit: ['accept_provenance'],
+    examples: ['recall "when may we deploy?"'],
+  },
+  hooks: recallHooks,
+  run: recall,
+});
+
+async function recall(call: ReadCall, input: RecallInput) {
+  const query = input.context.trim();
+  if (query === '') return fail('VALIDATION_FAILED', 'context is required', { fields: ['context'] });
+  const { recallSessions, random, tokens } = call.services;
+  const session = sessionOf(call, input);
+  const viewer = { ...call.caller.viewer, asNamespace: input.as_agent ?? null };
+  const recallId = random.uuid();
+  const recalled = session === null ? [] : recallSessions.seen(session);
+  const { namespace } = recallScope(call, input);
+  const [found, attached] = await Promise.all([
+    rank(call, input, { query, viewer, recalled, recallId }),
+    attachedStandards(call, namespace, viewer),
+  ]);
+  if (!found.ok) return failed(found.error);
+  const { evidence, answer } = found.value;
+  const texts = textsOf(answer.rows, query, input.content);
+  const counted = await tokensWithin(tokens, texts, input.budget_tokens);
+  if (!counted.ok) return failed(counted.error);
+  const contents = texts.map((content) => ({ memory: { content } }));
+  const budget = applyBudget(contents, input.budget_tokens ?? null, counted.value);
+  const rows = answer.rows.slice(0, budget.rows.length);
+  const memories = await judgedMemories(
+    call,
+    rows.map((row) => row.memory),
+  );
+  const scores = rows.map((row) => rounded(row.score));
+  const decorated = isVerbose(input) ? await provenance(call, memories, viewer) : [];
+  if (session !== null) {
+    recallSessions.add(
+      session,
+      memories.map(({ rid }) => rid),
+    );
+  }
+  const used = usedIds(rows);
+  record(call, { recallId, retriever: answer.mode, memories, scores, used });
+  const cut = answer.truncated && rows.length === answer.rows.length;
+  const below = answer.rows.length === 0 ? await emptyAbove(call, recallScope(call, input).namespace) : {};
+  return ok({
+    memories: memories.map((memory, index) => {
+      const shown = withText(memoryJson(memory), texts[index]!, input.content);
+      const weak = isWeak(rows[index]!, input) ? { weak: true } : {};
+      return { ...shown, score: scores[index], ...weak, ...decorated[index] } as never;
+    }),
+    count: memories.length,
+    mode: answer.mode,
+    tokens_used: budget.tokensUsed,
+    ...(input.budget_tokens === undefined ? {} : { budget_tokens: input.budget_tokens }),
+    ...(cut ? { truncated: true as const } : {}),
+    ...attached,
+    recall_id: recallId,
+    ...below,
+    ...noteOf(evidence, answer, input),
+    meta: { ...metaOf(answer, evidence, input), ...budget.meta },
+  });
+}
+
+/** The text of each row that the caller wants. */
+function textsOf(
+  rows: readonly { readonly memory: MemoryRow }[],
+  query: string,
+  wanted: RecallInput['content'],
+): string[] {
+  if (wanted === 'none') return rows.map(() => '');
+  if (wanted !== 'passage') return rows.map(({ memory }) => memory.content);
+  const passages = new Passages(query);
+  return rows.map(({ memory }) => passages.of(memory.content));
+}
+
+/** A passage has a name of its own, so that it is not taken for the whole text. */
+function withText(json: MemoryJson, text: string, wanted: RecallInput['content']): MemoryJson {
+  if (wanted !== 'passage' && wanted !== 'none') return json;
+  const { content: _, ...rest } = json;
+  return wanted === 'none' ? rest : { ...rest, passage: text };
+}
+
+/** The tokens of the rows as far as the budget goes; without a budget none are counted. */
+function tokensWithin(
+  counter: TokenCounter,
+  texts: readonly string[],
+  budget: number | undefined,
+): Promise<Result<readonly number[]>> {
+  if (budget === undefined || budget === 0) return Promise.resolve(ok([]));
+  return counter.counts(texts, budget);
+}
+
+/** The query, the viewer, and the rows that the session has had already. */
+interface Asked {
+  readonly query: string;
+  readonly viewer: Viewer;
+  readonly recalled: readonly number[];
+  readonly recallId: string;
+}
+
+/** Ranks the memories by words and by meaning; says so where meaning is not available. */
+async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalled, recallId }: Asked) {
+  const { store, semantic } = call.services;
+  const { namespace, limit, filter } = recallScope(call, input);
+  const request: RecallRequest = {
+    ...filter,
+    query,
+    namespace,
+    limit,
+    minScore: minScoreOf(input),
+    // Who names a least score gets no row below it.
+    ...(input.min_score === undefined ? { weakScore: WEAK_MIN_SCORE } : {}),
+    recalled,
+    viewer,
+    now: call.now,
+    vectors: null,
+  };
+  const semantics = input.feature_tier === 'keyword' ? NO_SEMANTICS : semantic;
+  const contextTokens = input.context_tokens ?? [];
+  const asked = semantics.evidence({ query, contextTokens, namespace, viewer, filter });
+  // The words are looked up while the embedder works on the query.
+  const prepared = semantics.state().enabled ? recallId : null;
+  if (prepared !== null) {
+    // If it fails, the recall meets the same failure and reports it.
+    store.query({ kind: 'prepare-recall', key: prepared, request }).catch(() => undefined);
+  }
+  const evidence = await asked;
+  const vectors = typeof evidence === 'string' ? null : evidence;
+  const answer = await store.query({ kind: 'recall-memories', request: { ...request, vectors }, prepared });
+  return answer.ok ? ok({ evidence, answer: answer.value }) : answer;
+}
+
+function metaOf(answer: Answers['recall-memories'], evidence: object | string, input: RecallInput) {
+  const { mode, candidates, confidenceFilteredOut, belowMinScore, blendWeight } = answer;
+  return {
+    recall_mode: mode === 'hybrid' ? 'hybrid' : 'keyword_only',
+    reranker_used: 'none',
+    ...(typeof evidence === 'string' ? { semantic: evidence } : {}),
+    candidate_counts: { fts: candidates.fts, hnsw: candidates.vector },
+    below_min_score: belowMinScore,
+    ...(blendWeight === null ? {} : { blend_weight: rounded(blendWeight) }),
+    ...(input.confidence_tier === undefined
+      ? {}
+      : {
+          confidence_filtered_out: confidenceFilteredOut,
+          had_filtered_candidates: confidenceFilteredOut > 0,
+        }),
+    ...omittedDamaged(answer),
+  };
+}
+
+/** One line for a recall that was meant to search by meaning too, and could not. */
+const WORDS_ONLY: Readonly<Partial<Record<SemanticAbsence, string>>> = {
+  busy: 'searched by words only, because the embedder is loading or busy; ask again in a moment',
+  failing: 'searched by words only, because the embedder fails; "mnemesh doctor" says why',
+  unreachable:
+    'searched by words only, because no process embeds; start "mnemesh serve", or let SVC_HOME and SVC_EMBED_BACKEND be those of the process that does',
+};
+
+/** Why the answer has no row or weak ones, and why it was searched by words only. */
+function noteOf(
+  evidence: VectorEvidence | SemanticAbsence,
+  { rows, belowMinScore }: Answers['recall-memories'],
+  input: RecallInput,
+): { readonly note?: string } {
+  const notes: string[] = [];
+  const wordsOnly = typeof evidence === 'string' ? WORDS_ONLY[evidence] : undefined;
+  if (wordsOnly !== undefined) notes.push(wordsOnly);
+  const [first] = rows;
+  if (first === undefined) {
+    const below = `; ${belowMinScore} scored below ${minScoreOf(input)}, and min_score 0 returns them`;
+    notes.push(`no memory answers this${belowMinScore === 0 ? '' : below}`);
+  } else if (isWeak(first, input)) {
+    notes.push('no memory surely answers this; the rows are weak, the nearest that there are');
+  }
+  return notes.length === 0 ? {} : { note: notes.join('; ') };
+}
+
+/** A row that did not pass the cut and came all the same, because no row did. */
+const isWeak = ({ score }: { readonly score: number }, input: RecallInput): boolean =>
+  score < minScoreOf(input);
+
+const minScoreOf = (input: RecallInput): number => input.min_score ?? RECALL_MIN_SCORE;
+
+/**
+ * The first row counts as used when it passes the cut, also where the caller asked for all. The others are only shown:
+ * that neither extends nor promotes them.
+ */
+const usedIds = ([first]: Answers['recall-memories']['rows']): string[] =>
+  first !== undefined && first.score >= RECALL_MIN_SCORE ? [first.memory.id] : [];
+
+/** What a recall answered, for the ledger, and the ids of the rows that it used. */
+interface Recalled {
+  readonly recallId: string;
+  readonly retriever: string;
+  readonly memories: readonly MemoryRow[];
+  readonly scores: readonly number[];
+  readonly used: readonly string[];
+}
+
+/** The use is counted, and the answer recorded for the ledger, in the background. */
+function record(call: ReadCall, { recallId, retriever, memories, scores, used }: Recalled): void {
+  const { touches, settings } = call.services;
+  if (used.length > 0) touches.touch(used, call.now);
+  if (settings.observationsTtlDays === 0) return;
+  const { agentId } = call.caller;
+  const memoryIds = memories.map(({ id }) => id);
+  touches.observe({ recallId, agentId, retriever, observedAt: call.now, memoryIds, scores });
+}
+
+/** HTTP callers request it by the field or by the header `Accept-Provenance: verbose`. */
+function isVerbose(input: RecallInput): boolean {
+  return input.verbose_provenance ?? input.accept_provenance?.trim().toLowerCase() === 'verbose';
+}
+
+/** The provenance of each row; only the ranking decides which rows there are, and their order. */
+async function provenance(call: ReadCall, memories: readonly MemoryRow[], viewer: Viewer) {
+  const ids = memories.map(({ id }) => id);
+  const found = await call.services.store.query({ kind: 'newest-links', ids, viewer, now: call.now });
+  const newest = found.ok ? found.value.newest : [];
+  const attested = await attestedLinks(
+    call,
+    newest.map(([, link]) => link),
+  );
+  const levels = new Map(newest.map(([id], at) => [id, attested[at]!.level]));
+  return memories.map((memory) => provenanceOf(memory, levels.get(memory.id) ?? null, call.now));
+}
+
+const rounded = (value: number) => Math.round(value * 1000) / 1000;

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { fail, failed, ok } from '../../../protocol/base/result.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { filterFields, filterFor, omittedDamaged, pageEnd } from '../shared/filter.js';
+import { given } from '../shared/hooked.js';
+import { shownMemories } from '../shared/shown-memories.js';
+import { emptyAbove } from './subtree.js';
+
+/** Finds memories that contain every word of a query (interface §4.3, GET /search). */
+export const memorySearch = defineOperation({
+  name: 'memory_search',
+  family: 'core',
+  summary: 'Find memories that contain every word of the query.',
+  core: true,
+  input: z.object({
+    query: fields.queryText.describe('Words that the memory must contain').optional(),
+    ...filterFields,
+    as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
+    source_uri: fields.sourceUri.optional(),
+    include_archived: fields.includeArchived.optional(),
+    format: fields.format.default('json'),
+  }),
+  output: z.object({
+    results: z.array(fields.memoryOutput),
+    count: z.int(),
+    ...fields.pageEnd,
+    ...fields.omittedDamaged,
+    ...fields.namespacesBelow,
+    query: z.string().optional(),
+    source_uri: z.string().optional(),
+  }),
+  effect: 'read',
+  guards: {},
+  rows: 'results',
+  http: [{ method: 'GET', path: '/search', fields: 'query', aliases: { q: 'query' } }],
+  mcp: { description: 'Search by keywords', defaults: { format: 'toon_compact' } },
+  cli: {
+    command: 'search',
+    positionals: ['query'],
+    short: { n: 'namespace', t: 'tier' },
+    flags: { agent_id: 'owner' },
+    view: 'memories',
+    examples: ['search "deploy window"'],
+  },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_search',
+        firings: ({ query, namespace, limit, tags }: Asked) => [
+          { namespace: namespace ?? null, payload: given({ query, namespace, limit, tags }) },
+        ],
+        apply: (asked, delta) => ({ ...asked, ...delta }),
+      },
+    ],
+    post: [
+      {
+        event: 'post_search',
+        firings: ({ answer, input: { query = '', namespace } }) => [
+          { namespace: namespace ?? null, payload: { query, memories: answer['results'] } },
+        ],
+      },
+    ],
+  }),
+  run: async (call, input) => {
+    const query = input.query?.trim() ?? '';
+    if (query === '' && input.source_uri === undefined) {
+      return fail('VALIDATION_FAILED', 'query is required', { fields: ['query'] });
+    }
+    const filter = filterFor(call, input);
+    const result = await call.services.store.query({
+      kind: 'search-memories',
+      query,
+      filter: { ...filter, viewer: { ...filter.viewer, asNamespace: input.as_agent ?? null } },
+      sourceUri: input.source_uri ?? null,
+      includeArchived: input.include_archived === true,
+    });
+    if (!result.ok) return failed(result.error);
+    const results = await shownMemories(call, result.value.memories);
+    const below = results.length === 0 ? await emptyAbove(call, filter.namespace) : {};
+    return ok({
+      results,
+      count: results.length,
+      ...pageEnd(result.value.nextOffset),
+      ...omittedDamaged(result.value),
+      ...below,
+      // The answer names the query: without words, the source (reference-http §1, row 14).
+      ...(query === '' ? { source_uri: input.source_uri } : { query }),
+    });
+  },
+});
+
+interface Asked {
+  readonly query?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly tags?: unknown;
+}

@@ -1,0 +1,291 @@
+import { z } from 'zod';
+import { nearDuplicatesRound, reviewFromStart } from '../../../actors/maintenance/near-duplicates.js';
+import { fail, failed, ok } from '../../../protocol/base/result.js';
+import { instantAfter } from '../../../protocol/base/time.js';
+import type { Memory } from '../../../protocol/memory/memory.js';
+import { newMemory as blankMemory } from '../../../protocol/memory/new-memory.js';
+import { ON_CONFLICT } from '../../../protocol/memory/on-conflict.js';
+import { ttlSecondsOf } from '../../config/life-policy.js';
+import type { Call, ReadCall } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { given, textsBeside, writtenMemory } from '../shared/hooked.js';
+import { shownMemory } from '../shared/shown-memories.js';
+import { attestMemory } from './attest-memory.js';
+import { besideFindings, repetition, type StoreFindings } from './before-store.js';
+
+const input = z.object({
+  title: fields.title,
+  content: fields.content,
+  tier: fields.tier.default('mid'),
+  namespace: fields.namespace.optional(),
+  tags: fields.tags.default([]),
+  priority: fields.priority.default(5),
+  confidence: fields.confidence.default(1),
+  source: fields.source.optional(),
+  ttl_secs: fields.ttlSecs.optional(),
+  expires_at: fields.instant.optional(),
+  metadata: fields.metadata.default({}),
+  agent_id: fields.agentId.optional(),
+  scope: fields.scope.optional(),
+  kind: fields.kind.default('observation'),
+  on_conflict: z
+    .enum(ON_CONFLICT)
+    .default('error')
+    .describe('When the title is taken: error refuses, version keeps both, merge replaces the stored text'),
+  citations: fields.citations.default([]),
+  source_uri: fields.sourceUri.optional(),
+  source_span: fields.sourceSpan.optional(),
+  entity_id: fields.entityId.optional(),
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Store it even where the node refuses what another memory says already'),
+  detect_conflicts: z
+    .boolean()
+    .describe('False leaves out potential_contradictions and near_duplicates; no model looks for more')
+    .optional(),
+  signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
+  recall_id: fields.recallId.optional(),
+  created_at: z.string().describe('Signed RFC 3339 instant; required with a signature').optional(),
+  sign: z.boolean().describe("Sign with the key file of the agent, instead of the machine's key").optional(),
+});
+
+type Input = z.output<typeof input>;
+
+const SOURCES = { http: 'api', mcp: 'mcp', cli: 'cli' } as const;
+
+/** Stores a memory (interface §4.2, POST /memories). */
+export const memoryStore = defineOperation({
+  name: 'memory_store',
+  family: 'core',
+  summary: 'Store a memory.',
+  core: true,
+  input,
+  output: z.object({
+    id: z.string(),
+    tier: z.string(),
+    namespace: z.string(),
+    title: z.string(),
+    agent_id: z.string(),
+    expires_at: z
+      .string()
+      .describe('When it expires unless it is used; absent for a memory that stays')
+      .optional(),
+    duplicate: z.boolean().optional(),
+    action: z.string().optional(),
+    potential_contradictions: z
+      .array(z.string())
+      .describe('Memories of the namespace with similar titles')
+      .optional(),
+    near_duplicates: fields.nearDuplicates
+      .describe('Memories of the namespace that say nearly the same; all of them are kept')
+      .optional(),
+    memory: fields.memoryOutput.describe('The memory as stored; only on the command line').optional(),
+  }),
+  effect: 'write',
+  guards: { attestation: 'required' },
+  // A merge into another row leaves no row with the id of the call, so nothing shows that it was done.
+  repeatable: ({ on_conflict }) => on_conflict !== 'merge',
+  storesKeyed: true,
+  http: [
+    {
+      method: 'POST',
+      path: '/memories',
+      fields: 'body',
+      aliases: { memory_kind: 'kind' },
+      // The key files are the node's; callers on other surfaces sign by themselves.
+      omit: ['sign', 'recall_id', 'entity_id'],
+      status: (output) => (output['duplicate'] === true ? 200 : 201),
+    },
+  ],
+  mcp: {
+    description: 'Store a memory',
+    omit: ['ttl_secs', 'sign', 'entity_id', 'detect_conflicts'],
+    aliases: { memory_kind: 'kind' },
+  },
+  cli: {
+    command: 'store',
+    short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
+    stdin: ['content'],
+    omit: ['signature', 'created_at', 'recall_id', 'detect_conflicts'],
+    // The whole memory, as in the reference (reference-mcp-cli §2.2).
+    shape: ({ memory, ...answer }) => ({ ...(memory as object | undefined), ...answer }),
+    view: 'message',
+    message: storedMessage,
+    examples: ['store --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"'],
+  },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_store',
+        firings: (fieldsIn: Input, _seen, call) => [
+          { namespace: placeOf(call, fieldsIn), payload: deltaOf(call, fieldsIn) },
+        ],
+        apply: (asked, delta) => ({ ...asked, ...delta }),
+      },
+    ],
+    post: [{ event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) }],
+  }),
+  run: store,
+});
+
+const placeOf = (call: ReadCall, fieldsIn: Input): string =>
+  fieldsIn.namespace ?? call.services.settings.defaultNamespace;
+
+/** What hooks see of a new memory: what they may rewrite, and the texts beside it that it stores. */
+function deltaOf(call: ReadCall, fieldsIn: Input) {
+  const { tier, title, content, tags, priority, confidence, source, expires_at, metadata } = fieldsIn;
+  const stated = { tier, title, content, tags, priority, confidence, source, expires_at, metadata };
+  return { ...given({ ...stated, namespace: placeOf(call, fieldsIn) }), ...textsBeside(fieldsIn) };
+}
+
+async function store(call: Call, fieldsIn: Input) {
+  const expiry = expiryOf(fieldsIn, call.now, ttlSecondsOf(call.services.settings));
+  if (!expiry.ok) return failed(expiry.error);
+  const owner = ownerOf(call, fieldsIn);
+  if (!owner.ok) return failed(owner.error);
+
+  const { settings } = call.services;
+  const memory = attestMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
+  if (settings.nearDuplicate === 'refuse' && !fieldsIn.force && !call.again) {
+    const refusal = await repetition(call, memory);
+    if (refusal !== null) return failed(refusal);
+  }
+  const write = () =>
+    call.services.store.execute({
+      kind: 'store-memory',
+      memory,
+      onConflict: fieldsIn.on_conflict,
+      viewer: call.caller.viewer,
+      archive: settings.archiveOnGc,
+      envelope: call.attestation.envelope,
+      ...(call.again ? { again: true } : {}),
+    });
+  const advised = fieldsIn.detect_conflicts !== false;
+  const [found, result] = await besideFindings(call, memory, advised, write);
+  if (!result.ok) return failed(result.error);
+  const { stored, created } = result.value;
+  if (call.surface === 'cli') await flagNow(call);
+  if (fieldsIn.recall_id !== undefined) {
+    call.services.touches.consume({
+      recallId: fieldsIn.recall_id,
+      agentId: call.caller.viewer.all ? null : call.caller.agentId,
+      memoryId: stored.id,
+      consumedAt: call.now,
+    });
+  }
+  return ok({
+    id: stored.id,
+    tier: stored.tier,
+    namespace: stored.namespace,
+    title: stored.title,
+    agent_id: owner.value,
+    ...(stored.expires_at === null ? {} : { expires_at: stored.expires_at }),
+    ...(created ? {} : { duplicate: true, action: 'updated existing memory' }),
+    ...findingsOf(found, created, stored.id),
+    ...(call.surface === 'cli' ? await wholeMemory(call, stored.id) : {}),
+  });
+}
+
+/** A command that works on the database itself may be the only process, so its row would not be compared later. */
+async function flagNow({ services: { store, settings, condition, log }, now }: Call): Promise<void> {
+  if (settings.nearDuplicate === 'off' || condition().writer !== 'process') return;
+  const round = await nearDuplicatesRound(store, reviewFromStart(), now, null);
+  log.debug({ ...round }, 'compared the rows that were written last');
+}
+
+/** What the answer says of other memories; a merge names its row already. */
+function findingsOf({ similar, near }: StoreFindings, created: boolean, id: string) {
+  const others = near.filter((other) => other.id !== id);
+  return {
+    ...(created && similar.length > 0 ? { potential_contradictions: [...similar] } : {}),
+    ...(others.length === 0
+      ? {}
+      : {
+          near_duplicates: others.map(({ title, similarity, ...other }) => ({
+            id: other.id,
+            title,
+            similarity,
+          })),
+        }),
+  };
+}
+
+function storedMessage(output: Record<string, unknown>): string {
+  const near = (output['near_duplicates'] ?? []) as readonly {
+    readonly id: string;
+    readonly title: string;
+  }[];
+  const [first] = near;
+  const more = near.length > 1 ? ` and ${near.length - 1} more` : '';
+  const stored = [
+    `stored: ${output['id']} [${output['tier']}] (ns=${output['namespace']})`,
+    ...(output['duplicate'] === true ? ['(updated)'] : []),
+    ...(output['expires_at'] === undefined ? [] : [`expires ${output['expires_at']} unless it is used`]),
+  ].join(' ');
+  return first === undefined ? stored : `${stored}; nearly the same as ${first.id} "${first.title}"${more}`;
+}
+
+/** The memory as it is stored; empty when another process has removed it since. */
+async function wholeMemory(call: Call, id: string) {
+  const { viewer } = call.caller;
+  const found = await call.services.store.query({ kind: 'get-memory', id, viewer, now: call.now });
+  return found.ok ? { memory: await shownMemory(call, found.value.memory) } : {};
+}
+
+/** Precedence: expires_at, then ttl_secs, then the tier's time to live (reference-http §2.1). */
+function expiryOf(input: Input, now: string, ttl: ReturnType<typeof ttlSecondsOf>) {
+  if (input.expires_at !== undefined) {
+    return input.expires_at > now
+      ? ok(input.expires_at)
+      : fail('VALIDATION_FAILED', 'expires_at lies in the past', { fields: ['expires_at'] });
+  }
+  const seconds = input.ttl_secs ?? ttl[input.tier];
+  return ok(seconds === null ? null : instantAfter(now, seconds));
+}
+
+/** Metadata may name the writer too, but no caller can write for another (decisions, "side doors"). */
+function ownerOf(call: Call, input: Input) {
+  const claimed = input.metadata['agent_id'] ?? undefined;
+  const owner = call.caller.agentId;
+  if (claimed === undefined || claimed === owner) return ok(owner);
+  if (call.surface === 'http') {
+    return fail('agent_id_body_header_mismatch', 'metadata.agent_id does not match the authenticated caller');
+  }
+  return fail('FORBIDDEN', 'metadata.agent_id does not match the caller');
+}
+
+function newMemory(call: Call, input: Input, owner: string, expiresAt: string | null): Memory {
+  // Metadata cannot set the members that the service decides.
+  const {
+    attest_level: _level,
+    attested_by: _by,
+    imported_from_agent_id: _from,
+    ...metadata
+  } = input.metadata;
+  return blankMemory(call.now, {
+    id: call.services.random.uuid(),
+    tier: input.tier,
+    namespace: input.namespace ?? call.services.settings.defaultNamespace,
+    title: input.title,
+    content: input.content,
+    tags: input.tags,
+    priority: input.priority,
+    confidence: input.confidence,
+    source: input.source ?? SOURCES[call.surface],
+    expires_at: expiresAt,
+    metadata: {
+      ...metadata,
+      agent_id: owner,
+      ...(input.scope === undefined ? {} : { scope: input.scope }),
+      attest_level: 'claimed',
+    },
+    kind: input.kind,
+    citations: input.citations,
+    source_uri: input.source_uri ?? null,
+    source_span: input.source_span ?? null,
+    entity_id: input.entity_id ?? null,
+  });
+}

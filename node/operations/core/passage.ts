@@ -1,0 +1,71 @@
+import { type FoundTerm, isUnspaced, TermFinder } from '../../../protocol/ranking/found-terms.js';
+
+/**
+ * Characters of a passage: at most about 60 tokens, and of a short text about a quarter more than the least. A text is
+ * a part of the JSON envelope, so a passage that grew as fast would make the compact answer as large.
+ */
+const SPACED = { most: 240, least: 50 };
+/** A script without spaces has about one token for each character. */
+const UNSPACED = { most: 80, least: 17 };
+const SHARE = 1 / 4;
+/** How far before the first term the beginning of its sentence is looked for. */
+const LEAD_LENGTH = 60;
+const CUT = '…';
+
+/** Cuts passages for one query. */
+export class Passages {
+  private readonly finder: TermFinder;
+
+  constructor(query: string) {
+    this.finder = new TermFinder(query);
+  }
+
+  /**
+   * The part of a text that holds the most terms of the query, on one line; the beginning when it holds none. An ellipsis
+   * marks what is cut.
+   */
+  of(content: string): string {
+    const text = content.replace(/\s+/g, ' ').trim();
+    const { most, least } = isUnspaced(text.slice(0, SPACED.most)) ? UNSPACED : SPACED;
+    const length = Math.min(most, Math.floor(least + text.length * SHARE));
+    if (text.length <= length) return text;
+    const first = firstOfBest(this.finder.places(text), Math.max(least, length - LEAD_LENGTH));
+    const start = first === null ? 0 : beginningBefore(text, first);
+    const end = endBefore(text, start, start + length);
+    return `${start > 0 ? CUT : ''}${text.slice(start, end).trim()}${end < text.length ? CUT : ''}`;
+  }
+}
+
+/** Where the stretch with the most different terms begins; null without terms. */
+function firstOfBest(places: readonly FoundTerm[], length: number): number | null {
+  let best: { readonly at: number; readonly terms: number } | null = null;
+  for (const [index, { at }] of places.entries()) {
+    const terms = new Set<number>();
+    for (let next = index; next < places.length && places[next]!.at < at + length; next += 1) {
+      terms.add(places[next]!.term);
+    }
+    if (best === null || terms.size > best.terms) best = { at, terms: terms.size };
+  }
+  return best?.at ?? null;
+}
+
+/** The beginning of the sentence of a place, or of a word, if it is near. */
+function beginningBefore(text: string, at: number): number {
+  const from = Math.max(0, at - LEAD_LENGTH);
+  if (from === 0) return 0;
+  const lead = text.slice(from, at);
+  const sentence = Math.max(...['. ', '! ', '? ', '。', '！', '？'].map((end) => lead.lastIndexOf(end)));
+  if (sentence >= 0) return from + sentence + 1;
+  const word = lead.indexOf(' ');
+  return word === -1 ? whole(text, at) : from + word + 1;
+}
+
+/** The last end of a word in a stretch; the end of the stretch where it holds one long word. */
+function endBefore(text: string, start: number, limit: number): number {
+  if (limit >= text.length) return text.length;
+  const space = text.lastIndexOf(' ', limit);
+  return space > start + (limit - start) / 2 ? space : whole(text, limit);
+}
+
+/** Not between the halves of a surrogate pair. */
+const whole = (text: string, at: number): number => (/[\uDC00-\uDFFF]/.test(text[at] ?? '') ? at - 1 : at);

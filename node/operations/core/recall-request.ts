@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import * as limits from '../../../protocol/base/limits.js';
+import { ageSeconds, instantAfter } from '../../../protocol/base/time.js';
+import { CONFIDENCE_TIERS } from '../../../protocol/memory/confidence.js';
+import { KINDS } from '../../../protocol/memory/memory.js';
+import type { RecallFilter } from '../../../protocol/memory/recall-request.js';
+import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
+import type { ReadCall } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
+
+/** Each kind, and the word for all of them. */
+const KIND_WORDS: ReadonlySet<string> = new Set(['all', ...KINDS]);
+
+/** The input of a recall (reference-http §4.1, reference-mcp-cli §1.2). */
+export const recallInput = z.object({
+  context: fields.queryText.describe('What to remember about'),
+  namespace: fields.namespaceOrSubtree
+    .describe('Search this namespace and its ancestors; with /** at its end, it and all below it')
+    .optional(),
+  limit: z
+    .int()
+    .optional()
+    // Not a default of the schema: `session_default` fills in a limit only where the caller gave none.
+    .meta({ default: limits.RECALL_LIMIT })
+    .describe(`At most this many rows, up to ${limits.RECALL_LIMIT_MAX}`),
+  min_score: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .meta({ default: RECALL_MIN_SCORE })
+    .describe('Only rows at least this likely to answer, 0 to 1; 0 for every row'),
+  tags: fields.tagFilter.optional(),
+  since: fields.instant.describe('Only memories created at or after this RFC 3339 instant').optional(),
+  until: fields.instant.describe('Only memories created at or before this RFC 3339 instant').optional(),
+  as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
+  budget_tokens: z.int().min(0).describe('At most this many cl100k tokens of content').optional(),
+  context_tokens: z
+    .array(z.string().max(limits.QUERY_LENGTH_MAX))
+    .max(256)
+    .describe('Recent conversation that biases the query 70/30')
+    .optional(),
+  kinds: fields
+    .wordList(KINDS.length + 1)
+    .refine(
+      (words) => words.every((word) => KIND_WORDS.has(word.toLowerCase())),
+      `must be kinds: all, ${KINDS.join(', ')}`,
+    )
+    .describe('Only these kinds; all for every kind')
+    .optional(),
+  has_citations: z.boolean().describe('Only memories with citations').optional(),
+  source_uri_prefix: fields.sourceUriPrefix.optional(),
+  confidence_tier: z
+    .enum(CONFIDENCE_TIERS)
+    .describe('Only memories of this tier: confirmed from 0.95, likely from 0.7, ambiguous below')
+    .optional(),
+  include_archived: fields.includeArchived.optional(),
+  session_id: fields.sessionId.optional(),
+  session_default: z
+    .boolean()
+    .describe('Fill in the configured namespace, age, tier and limit where the call gives none')
+    .optional(),
+  feature_tier: z
+    .enum(['keyword', 'semantic', 'smart', 'autonomous'])
+    .describe('What this recall may use: keyword does not use the embedder, the others use what the node has')
+    .optional(),
+  verbose_provenance: z.boolean().describe('Show confidence tier, freshness and attestation').optional(),
+  accept_provenance: z.string().describe('verbose shows provenance').optional(),
+  content: z
+    .enum(['passage', 'full', 'none'])
+    .describe('Text beside each title: the passage that matches, the full content, or none')
+    .optional(),
+  format: fields.format.default('json'),
+});
+
+export type RecallInput = z.output<typeof recallInput>;
+
+/**
+ * Where a recall searches and how much it answers, with the values of `session_default`
+ * (`[agents.defaults.recall_scope]`).
+ */
+export interface RecallScope {
+  readonly namespace: string | null;
+  readonly limit: number;
+  readonly filter: RecallFilter;
+}
+
+export function recallScope(call: ReadCall, input: RecallInput): RecallScope {
+  const { settings } = call.services;
+  const filled = input.session_default === true;
+  const age = filled && settings.recallScopeSince !== null ? ageSeconds(settings.recallScopeSince) : null;
+  const limit = input.limit ?? (filled ? settings.recallScopeLimit : null) ?? limits.RECALL_LIMIT;
+  return {
+    namespace: input.namespace ?? (filled ? (settings.recallScopeNamespaces[0] ?? null) : null),
+    // A limit below 1 becomes the default, a large one the cap (reference-http §4.1).
+    limit: limit < 1 ? limits.RECALL_LIMIT : Math.min(limit, limits.RECALL_LIMIT_MAX),
+    filter: {
+      tags: input.tags ?? [],
+      since: input.since ?? (age === null ? null : instantAfter(call.now, -age)),
+      until: input.until ?? null,
+      kinds: kindsOf(input.kinds),
+      tier: filled ? settings.recallScopeTier : null,
+      hasCitations: input.has_citations === true,
+      sourceUriPrefix: input.source_uri_prefix ?? null,
+      confidence: input.confidence_tier ?? null,
+      includeArchived: input.include_archived === true,
+    },
+  };
+}
+
+/** No words and `all` mean every kind; words that name no kind match nothing. */
+function kindsOf(words: readonly string[] | undefined): readonly string[] | null {
+  const kinds = (words ?? []).map((word) => word.toLowerCase());
+  return kinds.length === 0 || kinds.includes('all') ? null : kinds;
+}
+
+/** A session belongs to its caller; callers without a name of their own share session names. */
+export function sessionOf(call: ReadCall, input: RecallInput): string | null {
+  if (input.session_id === undefined) return null;
+  const { agentId, claimed } = call.caller;
+  return `${claimed === 'made' ? '' : agentId}\n${input.session_id}`;
+}

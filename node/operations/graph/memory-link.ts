@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { fail, failed, ok } from '../../../protocol/base/result.js';
+import { NO_REST } from '../../../protocol/kinds/payload.js';
+import { type Link, RELATIONS, UNENDED } from '../../../protocol/links/link.js';
+import { linkEnvelopeBytes } from '../../../protocol/links/link-envelope.js';
+import type { Call } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { namedMemory } from '../shared/hooked.js';
+import { resolveId } from '../shared/resolve-id.js';
+import { attestedLinks, linkAnswer } from './attested-links.js';
+import { LINK_ALIASES, relation, sourceId, targetId } from './link-fields.js';
+
+const input = z.object({
+  source_id: sourceId,
+  target_id: targetId,
+  relation: relation.default('related_to'),
+  valid_from: fields.instant.describe('When it began to hold; now unless given').optional(),
+  valid_until: fields.instant.describe('When it stops to hold; open unless given').optional(),
+  recall_id: fields.recallId.optional(),
+});
+
+type Input = z.output<typeof input>;
+
+/** Links two memories (interface §4.5, POST /links). */
+export const memoryLink = defineOperation({
+  name: 'memory_link',
+  family: 'graph',
+  summary: 'Link two memories; a link that holds already stays as it is.',
+  core: false,
+  input,
+  output: z.object({
+    linked: z.literal(true),
+    created: z.boolean().describe('False for a link that was there'),
+    source_id: z.string(),
+    target_id: z.string(),
+    relation: z.enum(RELATIONS),
+    valid_from: z.string().nullable(),
+    valid_until: z.string().nullable(),
+    attest_level: z.string(),
+    invalidation_notified: z
+      .array(z.string())
+      .describe('Memories whose owners were told that the reflection was superseded on which they reflect'),
+  }),
+  effect: 'write',
+  guards: { attestation: 'by-name' },
+  http: [
+    {
+      ...{ method: 'POST', path: '/links', fields: 'body', aliases: LINK_ALIASES, status: 201 },
+      omit: ['recall_id'],
+    },
+  ],
+  mcp: { description: 'Link two memories' },
+  cli: {
+    command: 'link',
+    positionals: ['source_id', 'target_id'],
+    short: { r: 'relation' },
+    omit: ['recall_id'],
+    view: 'message',
+    message: ({ source_id, relation, target_id, created, invalidation_notified: notified }) => {
+      const told = (notified as readonly string[]).join(', ');
+      const line = `${created === true ? 'linked' : 'linked already'}: ${source_id} ${relation} ${target_id}`;
+      return told === '' ? line : `${line}; told the owners of ${told}, which reflect on it`;
+    },
+    examples: ['link 3f2a 9b1c --relation depends_on'],
+  },
+  hooks: aroundOperation({
+    look: (call, { source_id }: Input) => namedMemory(call, source_id),
+    pre: [
+      {
+        event: 'pre_link',
+        firings: ({ source_id, target_id, relation: kind }, source) =>
+          source === null
+            ? []
+            : [{ namespace: source.namespace, payload: { source_id, target_id, relation: kind } }],
+        apply: (asked, delta) => ({ ...asked, ...delta }),
+      },
+    ],
+    post: [
+      {
+        event: 'post_link',
+        firings: ({ answer: { linked: _, ...whole }, seen }) => [
+          { namespace: seen?.namespace ?? null, payload: whole },
+        ],
+      },
+    ],
+  }),
+  run: link,
+});
+
+async function link(call: Call, asking: Input) {
+  const source = await resolveId(call, asking.source_id);
+  if (!source.ok) return failed(source.error);
+  const target = await resolveId(call, asking.target_id);
+  if (!target.ok) return failed(target.error);
+  const asked = { valid_from: asking.valid_from ?? null, valid_until: asking.valid_until ?? null };
+  const validFrom = asked.valid_from ?? call.now;
+  if (asked.valid_until !== null && asked.valid_until < validFrom) {
+    const message = 'valid_until: lies before valid_from, which is now unless given';
+    return fail('VALIDATION_FAILED', message, { fields: ['valid_until'] });
+  }
+  const ends = { source_id: source.value, target_id: target.value, relation: asking.relation };
+  const { agentId: by, viewer } = call.caller;
+  const wanted = newLink(call, { ...ends, valid_from: validFrom, valid_until: asked.valid_until });
+  const result = await call.services.store.execute({ kind: 'create-link', link: wanted, asked, viewer, by });
+  if (!result.ok) return failed(result.error);
+  const { change, link: stands } = result.value;
+  if (change === 'refused') {
+    const message = 'the link would close a cycle of reflections: the target reflects on the source';
+    return fail('REFLECTION_CYCLE_DETECTED', message, { ...ends });
+  }
+  if (asking.recall_id !== undefined) {
+    call.services.touches.consume({
+      recallId: asking.recall_id,
+      agentId: viewer.all ? null : by,
+      memoryId: source.value,
+      consumedAt: call.now,
+    });
+  }
+  const [attested] = await attestedLinks(call, [stands]);
+  return ok({ linked: true as const, ...linkAnswer(result.value, attested!) });
+}
+
+type Stated = Pick<Link, 'source_id' | 'target_id' | 'relation' | 'valid_from' | 'valid_until'>;
+
+/** The link that a caller observed, signed with the key of the machine where it has one. */
+function newLink(call: Call, stated: Stated): Link {
+  const observed = { ...stated, observed_by: call.caller.agentId };
+  const { machineKey } = call.services;
+  const signed =
+    machineKey === null
+      ? { signature: null, attest_level: 'unsigned', signed_at: null, public_key: null }
+      : {
+          signature: base64(machineKey.sign(linkEnvelopeBytes(observed))),
+          attest_level: 'self_signed',
+          signed_at: call.now,
+          public_key: base64(machineKey.publicKey),
+        };
+  return { ...observed, ...signed, ...UNENDED, created_at: call.now, rest: NO_REST };
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');

@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import { isReservedNamespace } from '../../../protocol/base/ids.js';
+import { BATCH_COMMANDS_MAX, IMPORT_MEMORIES_MAX } from '../../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import { isObject } from '../../../protocol/kinds/payload.js';
+import { unsigned } from '../../../protocol/links/link.js';
+import { linkKind } from '../../../protocol/links/link-kind.js';
+import { isMail } from '../../../protocol/namespaces/mail.js';
+import { KINDS } from '../../../protocol/release.js';
+import type { ImportMemoryOutcome } from '../../../protocol/transfer/import-memory.js';
+import type { Call } from '../../pipeline/call.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { dateProblem } from '../../transfer/date-problem.js';
+import { readyLink, readyMemory } from '../../transfer/import-memory.js';
+import { authorHolds, readyRecord, withMergedMemories } from '../../transfer/import-record.js';
+import { operatorView } from '../../transfer/operator-view.js';
+
+const input = z.object({
+  memories: z.array(z.unknown()).describe(`Memories as an export has them; at most ${IMPORT_MEMORIES_MAX}`),
+  links: z.array(z.unknown()).default([]).describe('Links as an export has them'),
+  records: z
+    .array(z.unknown())
+    .default([])
+    .describe(`Records of other kinds as an export has them; at most ${IMPORT_MEMORIES_MAX}`),
+  trust_source: z
+    .boolean()
+    .default(false)
+    .describe('Keep the agents of the memories and records, and the attestations of the links'),
+  on_conflict: z
+    .enum(['error', 'merge'])
+    .default('error')
+    .describe('What becomes of a memory whose title another one holds: refused, or merged with that one'),
+  count: z.unknown().describe('Not used; an export has it').optional(),
+  exported_at: z.unknown().describe('Not used; an export has it').optional(),
+  next_cursor: z.unknown().describe('Not used; a page of an export has it').optional(),
+});
+
+/** Imports an export (interface §4.10, reference-http §1 row 41). Importing it again changes nothing. */
+export const memoryImport = defineOperation({
+  name: 'memory_import',
+  family: 'lifecycle',
+  summary: 'Import memories, links and records of an export.',
+  core: false,
+  input,
+  output: z.object({
+    imported: z.int().describe('Memories that are here now, those that were before included'),
+    unchanged: z.int().describe('Of these, memories that changed nothing'),
+    restamped: z.int().describe('Of these, memories that now belong to the caller and did not before'),
+    kept: z
+      .int()
+      .describe('Memories that are here with another text and no earlier edit, and stayed as they are'),
+    kept_ids: z.array(z.string()).describe('Their ids; present when there are some').optional(),
+    left_out: z
+      .record(z.string(), z.int())
+      .describe('Rows that decide about others, by kind, which only a trusted source brings in')
+      .optional(),
+    links: z.int().describe('Links that are here now'),
+    records: z.int().describe('Records that are here now; present when some were sent').optional(),
+    merged: z
+      .record(z.string(), z.string())
+      .describe('Ids of memories that became part of another row, and the id of that row')
+      .optional(),
+    failed: z.int().describe('Memories, links and records that were refused'),
+    errors: z.array(z.string()).describe('One sentence for each memory, link or record that was refused'),
+  }),
+  effect: 'write',
+  overwrites: true,
+  guards: { admin: true, attestation: 'by-name' },
+  http: [{ method: 'POST', path: '/import', fields: 'body' }],
+  run: async (call, { memories, links, records, trust_source: trusted, on_conflict: onConflict }) => {
+    const viewer = operatorView(call.caller);
+    if (!viewer.ok) return failed(viewer.error);
+    for (const [list, { length: count }] of Object.entries({ memories, records })) {
+      if (count <= IMPORT_MEMORIES_MAX) continue;
+      return fail('VALIDATION_FAILED', `at most ${IMPORT_MEMORIES_MAX} ${list} can be imported at once`, {
+        fields: [list],
+        max: IMPORT_MEMORIES_MAX,
+        count,
+      });
+    }
+    const rows = await each(memories, (raw) => importMemory(call, raw, { trusted, onConflict }));
+    const done = rows.flatMap((row) => (row.ok && row.value !== 'left out' ? [row.value] : []));
+    const merged = new Map(done.flatMap((row) => (row.merged ? [row.merged] : [])));
+    const ends = await each(links, (raw) => importLink(call, raw, trusted, merged));
+    const others = await each(records, (raw) => importRecord(call, withMergedMemories(raw, merged), trusted));
+    const leftOut = countsOf([
+      ...rows.flatMap((row) => (row.ok && row.value === 'left out' ? ['message'] : [])),
+      ...others.flatMap((other) => (other.ok && 'leftOut' in other.value ? [other.value.leftOut] : [])),
+    ]);
+    const kept = done.filter(({ change }) => change === 'kept').map(({ id }) => id);
+    const here = others.filter((other) => other.ok && !('leftOut' in other.value));
+    const errors = [
+      ...errorsOf('memories', rows),
+      ...errorsOf('links', ends),
+      ...errorsOf('records', others),
+    ];
+    return ok({
+      imported: done.length - kept.length,
+      unchanged: done.filter(({ change }) => change === 'unchanged').length,
+      restamped: done.filter((row) => row.restamped).length,
+      kept: kept.length,
+      ...(kept.length === 0 ? {} : { kept_ids: kept }),
+      ...(Object.keys(leftOut).length === 0 ? {} : { left_out: leftOut }),
+      links: ends.filter((end) => end.ok).length,
+      ...(records.length === 0 ? {} : { records: here.length }),
+      ...(merged.size === 0 ? {} : { merged: Object.fromEntries(merged) }),
+      failed: errors.length,
+      errors,
+    });
+  },
+});
+
+function countsOf(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+/** Runs in order, as many at a time as share a commit. */
+async function each<T>(
+  rows: readonly unknown[],
+  run: (raw: unknown) => Promise<Result<T>>,
+): Promise<Result<T>[]> {
+  const results: Promise<Result<T>>[] = [];
+  for (const [index, raw] of rows.entries()) {
+    await results[index - BATCH_COMMANDS_MAX];
+    results.push(run(raw));
+  }
+  return Promise.all(results);
+}
+
+/** What became of a memory of the file. */
+interface ImportedMemory {
+  readonly id: string;
+  readonly merged: readonly [from: string, to: string] | null;
+  readonly change: ImportMemoryOutcome['change'];
+  readonly restamped: boolean;
+}
+
+/** Messages of a source that is not trusted are left out: the caller would be their sender. */
+async function importMemory(
+  call: Call,
+  raw: unknown,
+  { trusted, onConflict }: { readonly trusted: boolean; readonly onConflict: 'error' | 'merge' },
+): Promise<Result<ImportedMemory | 'left out'>> {
+  const ready = await readyMemory(call, raw, trusted);
+  if (!ready.ok) return failed<never>(ready.error);
+  const { memory, restamped, dated } = ready.value;
+  if (!trusted && isMail(memory.namespace)) return ok('left out' as const);
+  if (!trusted && isReservedNamespace(memory.namespace)) {
+    const message = `namespace "${memory.namespace}" begins with "_": only a trusted source brings such memories in`;
+    return fail('VALIDATION_FAILED', message, { fields: ['namespace'] });
+  }
+  const ahead = dateProblem(call, memory);
+  if (ahead !== null) return ahead;
+  const archive = call.services.settings.archiveOnGc;
+  const { viewer } = call.caller;
+  const command = { kind: 'import-memory', memory, archive, dated, onConflict, viewer } as const;
+  const result = await call.services.store.execute(command);
+  if (!result.ok) return failed<never>(result.error);
+  const { id, change } = result.value;
+  const merged = id === memory.id ? null : ([memory.id, id] as const);
+  // A row that was here keeps its agent.
+  return ok({ id, merged, change, restamped: restamped && change === 'created' });
+}
+
+async function importLink(call: Call, raw: unknown, trusted: boolean, merged: ReadonlyMap<string, string>) {
+  const ready = readyLink(call, raw, trusted);
+  if (!ready.ok) return failed<never>(ready.error);
+  const ahead = dateProblem(call, ready.value);
+  if (ahead !== null) return ahead;
+  const source_id = merged.get(ready.value.source_id) ?? ready.value.source_id;
+  const target_id = merged.get(ready.value.target_id) ?? ready.value.target_id;
+  const link = { ...ready.value, source_id, target_id };
+  // A signature does not cover a link that now leads elsewhere.
+  const holds = await authorHolds(linkKind, linkKind.payload.text(link), call.services.crypto);
+  return call.services.store.execute({
+    kind: 'import-link',
+    link: holds ? link : unsigned(link),
+    viewer: call.caller.viewer,
+  });
+}
+
+/** Records that decide what others may do, or what they see, come from a trusted source only. */
+async function importRecord(
+  call: Call,
+  raw: unknown,
+  trusted: boolean,
+): Promise<Result<{ readonly leftOut: string } | { readonly id: string }>> {
+  const kind = isObject(raw) ? KINDS.named(String(raw['kind'])) : null;
+  if (kind?.decides === true && !trusted) return ok({ leftOut: kind.name });
+  const ready = await readyRecord(call, raw, trusted);
+  if (!ready.ok) return failed(ready.error);
+  const ahead = dateProblem(call, ready.value.image);
+  if (ahead !== null) return ahead;
+  const { viewer } = call.caller;
+  return call.services.store.execute({ kind: 'import-record', record: ready.value, revive: true, viewer });
+}
+
+function errorsOf(list: string, results: readonly Result<unknown>[]): string[] {
+  return results.flatMap((result, index) =>
+    result.ok ? [] : [`${list}[${index}]: ${result.error.message}`],
+  );
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { failed, ok } from '../../../protocol/base/result.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { resolveId } from '../shared/resolve-id.js';
+import { shownMemory } from '../shared/shown-memories.js';
+
+/**
+ * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2). A second undo restores the edit.
+ * Only on the command line.
+ */
+export const memoryUndoEdit = defineOperation({
+  name: 'memory_undo_edit',
+  family: 'lifecycle',
+  summary: 'Undo the last edit of a memory.',
+  core: false,
+  input: z.object({
+    id: fields.memoryId,
+    dry_run: z.boolean().default(false).describe('Only show what would change'),
+  }),
+  output: z.object({
+    undone: z.boolean(),
+    dry_run: z.boolean().optional(),
+    changed: z.array(z.string()),
+    memory: fields.memoryOutput,
+  }),
+  effect: 'write',
+  overwrites: true,
+  guards: { attestation: 'by-name' },
+  cli: {
+    command: 'undo-edit',
+    positionals: ['id'],
+    view: 'message',
+    message: (output) => {
+      const memory = output['memory'] as { id: string; version: number };
+      const changed = (output['changed'] as string[]).join(', ') || 'nothing';
+      return output['dry_run'] === true
+        ? `would restore: ${changed} of ${memory.id}`
+        : `undone: ${memory.id} (version ${memory.version}; ${changed})`;
+    },
+    examples: ['undo-edit 3f2a --dry-run'],
+  },
+  run: async (call, input) => {
+    const id = await resolveId(call, input.id);
+    if (!id.ok) return failed(id.error);
+    const result = await call.services.store.execute({
+      kind: 'undo-edit',
+      id: id.value,
+      dryRun: input.dry_run,
+      viewer: call.caller.viewer,
+      archive: call.services.settings.archiveOnGc,
+    });
+    if (!result.ok) return failed(result.error);
+    const { memory, changed } = result.value;
+    return ok({
+      undone: !input.dry_run,
+      ...(input.dry_run ? { dry_run: true } : {}),
+      changed: [...changed],
+      memory: await shownMemory(call, memory),
+    });
+  },
+});

@@ -1,0 +1,72 @@
+import type { Condition, ReadCall } from '../../../pipeline/call.js';
+import { FAMILIES, type Family } from '../../../pipeline/operation.js';
+import type { SemanticState } from '../../../semantics/semantic-index.js';
+
+export type RecallMode = 'hybrid' | 'degraded' | 'keyword_only';
+
+export interface ToolState {
+  readonly name: string;
+  readonly family: string;
+  /** The profile in force offers the tool. */
+  readonly loaded: boolean;
+  readonly callable_now: boolean;
+}
+
+export interface FamilyState {
+  readonly name: Family;
+  readonly tool_count: number;
+  readonly loaded: boolean;
+  readonly tools: readonly string[];
+}
+
+/** The data behind every shape of the report, read from the live node at the time of the call. */
+export interface Facts {
+  readonly semantic: SemanticState;
+  readonly condition: Condition;
+  readonly mode: RecallMode;
+  /** `keyword` without an embedder that answers, else `semantic` (reference-mcp-cli §5.4). */
+  readonly tier: 'keyword' | 'semantic';
+  readonly embedderLoaded: boolean;
+  readonly profile: 'core' | 'full';
+  readonly tools: readonly ToolState[];
+  readonly families: readonly FamilyState[];
+  /** Whether this node has an operation of that name. */
+  readonly has: (tool: string) => boolean;
+}
+
+/** Callable in every profile, and not counted as a memory tool. */
+export const ALWAYS_ON = 'memory_capabilities';
+
+/** hybrid while the embedder answers, degraded while it fails, keyword_only when it is switched off. */
+function recallMode({ enabled, failing }: SemanticState): RecallMode {
+  if (!enabled) return 'keyword_only';
+  return failing ? 'degraded' : 'hybrid';
+}
+
+export function factsOf({ services, profile }: ReadCall): Facts {
+  const semantic = services.semantic.state();
+  const condition = services.condition();
+  const mode = recallMode(semantic);
+  const tools = services.catalogue.tools.map(({ name, family, core }) => {
+    const loaded = profile === 'full' || core || name === ALWAYS_ON;
+    return { name, family, loaded, callable_now: loaded && condition.ready };
+  });
+  return {
+    semantic,
+    condition,
+    mode,
+    tier: mode === 'hybrid' ? 'semantic' : 'keyword',
+    embedderLoaded: semantic.loaded && !semantic.failing,
+    profile,
+    tools,
+    families: FAMILIES.map((name) => familyState(name, tools)),
+    has: (tool) => tools.some(({ name }) => name === tool),
+  };
+}
+
+function familyState(name: Family, tools: readonly ToolState[]): FamilyState {
+  const own = tools.filter(({ family }) => family === name);
+  // A family is loaded when the profile offers all of it; the tool that every profile has does not count.
+  const loaded = own.length > 0 && own.every((tool) => tool.loaded);
+  return { name, tool_count: own.length, loaded, tools: own.map((tool) => tool.name) };
+}

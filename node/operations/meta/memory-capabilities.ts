@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { failed, ok } from '../../../protocol/base/result.js';
+import type { ReadCall } from '../../pipeline/call.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { factsOf } from './capabilities/facts.js';
+import { familyReport } from './capabilities/family-report.js';
+import { type ReportVersion, report, reportVersion } from './capabilities/report.js';
+
+const input = z.object({
+  accept: z
+    .union([z.string(), z.number()])
+    .describe('Shape of the report: v1, v2 or v3 (default)')
+    .optional(),
+  family: z.string().max(64).describe('Only the tools of this family').optional(),
+  include_schema: z.boolean().default(false).describe('With the input schema of each tool'),
+  verbose: z.boolean().default(false).describe('With the documentation of each tool'),
+});
+
+type Input = z.output<typeof input>;
+
+/** The present abilities of this node (interface §4.14, §9; capabilities envelope v1, v2, v3). */
+export const memoryCapabilities = defineOperation({
+  name: 'memory_capabilities',
+  family: 'meta',
+  summary: 'Report what this node can do right now.',
+  core: false,
+  input,
+  output: z.looseObject({ schema_version: z.string() }),
+  effect: 'read',
+  guards: {},
+  http: [
+    {
+      method: 'GET',
+      path: '/capabilities',
+      fields: 'query',
+      headers: { 'accept-capabilities': 'accept' },
+      omit: ['accept', 'family', 'include_schema', 'verbose'],
+    },
+  ],
+  mcp: { description: 'What this node can do', always: true },
+  run: async (call, fieldsIn) => {
+    const version = reportVersion(fieldsIn.accept);
+    if (fieldsIn.family !== undefined) {
+      const answer = familyReport(call, {
+        family: fieldsIn.family,
+        includeSchema: fieldsIn.include_schema,
+        verbose: fieldsIn.verbose,
+      });
+      return answer.ok ? ok(answer.value as { schema_version: string }) : failed(answer.error);
+    }
+    const body = await report(call, version);
+    return ok({ ...body, ...payloads(call, version, fieldsIn) } as { schema_version: string });
+  },
+});
+
+/** Schemas and documentation, where requested: in the rows of v3, as a separate list in v2. */
+function payloads(call: ReadCall, version: ReportVersion, { include_schema, verbose }: Input) {
+  if (version === '1' || !(include_schema || verbose)) return {};
+  const { catalogue } = call.services;
+  const parts = (name: string) => {
+    const { description, inputSchema, docstring } = catalogue.describe(name, verbose);
+    return {
+      ...(include_schema ? { description, inputSchema } : {}),
+      ...(verbose ? { docstring } : {}),
+    };
+  };
+  if (version === '2') {
+    return { tool_payloads: catalogue.tools.map(({ name }) => ({ name, ...parts(name) })) };
+  }
+  return { tools: factsOf(call).tools.map((tool) => ({ ...tool, ...parts(tool.name) })) };
+}

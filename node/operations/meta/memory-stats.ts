@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { failed, ok } from '../../../protocol/base/result.js';
+import { defineOperation } from '../../pipeline/operation.js';
+
+/** Counts of the whole store (interface §4.1, GET /stats). */
+export const memoryStats = defineOperation({
+  name: 'memory_stats',
+  family: 'meta',
+  summary: 'Count the memories by tier and namespace.',
+  core: false,
+  input: z.object({}),
+  output: z.object({
+    total: z.int(),
+    by_tier: z.array(z.object({ tier: z.string(), count: z.int() })),
+    by_namespace: z.array(z.object({ namespace: z.string(), count: z.int() })),
+    expiring_soon: z.int(),
+    links_count: z.int(),
+    db_size_bytes: z.int(),
+  }),
+  effect: 'read',
+  guards: { admin: true },
+  http: [{ method: 'GET', path: '/stats', fields: 'query' }],
+  mcp: { description: 'Count memories' },
+  cli: { command: 'stats', view: 'object', examples: ['stats'] },
+  run: async (call) => {
+    const result = await call.services.store.query({
+      kind: 'store-stats',
+      viewer: call.caller.viewer,
+      now: call.now,
+    });
+    if (!result.ok) return failed(result.error);
+    const { by_tier, by_namespace, ...counts } = result.value;
+    return ok({ ...counts, by_tier: [...by_tier], by_namespace: [...by_namespace] });
+  },
+});

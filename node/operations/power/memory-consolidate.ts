@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import * as limits from '../../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import { instantAfter } from '../../../protocol/base/time.js';
+import {
+  type ConsolidateMemories,
+  type ConsolidateMemoriesOutcome,
+  notFoundOf,
+} from '../../../protocol/lifecycle/consolidate.js';
+import type { Tier } from '../../../protocol/memory/memory.js';
+import { ttlSecondsOf } from '../../config/life-policy.js';
+import type { Call, ReadCall } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
+import { defineOperation } from '../../pipeline/operation.js';
+import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { consult, vetoOf } from '../../pipeline/run-hooks.js';
+import { given, writtenMemory } from '../shared/hooked.js';
+import { resolveId } from '../shared/resolve-id.js';
+
+const PREVIEW_LENGTH = 200;
+const BEFORE = 'pre_consolidate';
+const AFTER = 'post_consolidate';
+
+const input = z.object({
+  ids: z
+    .array(fields.memoryId)
+    .min(limits.CONSOLIDATE_IDS_MIN)
+    .max(limits.CONSOLIDATE_IDS_MAX)
+    .describe('Ids of the memories to join, 2 to 100'),
+  title: fields.title,
+  summary: fields.content.describe('Text of the new memory; made from the sources unless given').optional(),
+  namespace: fields.namespace.optional(),
+  tier: fields.tier.default('long'),
+  use_llm: z.boolean().default(false).describe('Have a language model write the summary'),
+});
+
+/** Joins memories into one and archives them, all or nothing (interface §4.4, POST /consolidate). */
+export const memoryConsolidate = defineOperation({
+  name: 'memory_consolidate',
+  family: 'power',
+  summary: 'Join memories into one; the originals go to the archive.',
+  core: false,
+  input,
+  output: z.object({
+    id: z.string(),
+    consolidated: z.int(),
+    summary: z.string(),
+    content: z.string(),
+    memory: z.object({
+      id: z.string(),
+      title: z.string(),
+      content: z.string(),
+      namespace: z.string(),
+    }),
+    auto_summary: z.boolean().optional(),
+  }),
+  effect: 'write',
+  overwrites: true,
+  guards: { attestation: 'by-name' },
+  http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
+  mcp: {
+    description: 'Join memories into one',
+    omit: ['use_llm'],
+    // The whole answer would contain the text three times (reference-mcp-cli §1.2).
+    shape: ({ id, consolidated, auto_summary, summary }) => ({
+      id,
+      consolidated,
+      ...(auto_summary === true
+        ? { auto_summary, summary_preview: [...String(summary)].slice(0, PREVIEW_LENGTH).join('') }
+        : {}),
+    }),
+  },
+  cli: {
+    command: 'consolidate',
+    positionals: ['ids'],
+    short: { T: 'title', s: 'summary', n: 'namespace', t: 'tier' },
+    stdin: ['summary'],
+    omit: ['use_llm'],
+    shape: ({ id, consolidated }) => ({ id, consolidated }),
+    view: 'message',
+    message: (output) => `consolidated ${output['consolidated']} memories: ${output['id']}`,
+    examples: ['consolidate 3f2a,9b1c --title "Deploy rules"'],
+  },
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: BEFORE,
+        firings: (fieldsIn: Input, _seen, call) => {
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: { namespace, candidate_ids: fieldsIn.ids } }];
+        },
+        apply: (asked, { candidate_ids, ...delta }) => ({
+          ...{ ...asked, ...delta },
+          ...(candidate_ids === undefined ? {} : { ids: candidate_ids }),
+        }),
+      },
+      {
+        event: 'pre_store',
+        firings: (fieldsIn: Input, _seen, call) => {
+          const { title, summary: content, tier } = fieldsIn;
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: given({ tier, namespace, title, content }) }];
+        },
+        apply: (asked, { title, content: summary, tier }) => ({
+          ...asked,
+          ...given({ title, summary, tier }),
+        }),
+      },
+    ],
+    post: [
+      { event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) },
+      {
+        event: AFTER,
+        firings: ({ answer, input: fieldsIn, call }) => {
+          const namespace = placeOf(call, fieldsIn);
+          return [{ namespace, payload: { namespace, merged_ids: fieldsIn.ids, result_id: answer['id'] } }];
+        },
+      },
+    ],
+  }),
+  run: async (call, fieldsIn) => {
+    if (fieldsIn.use_llm) {
+      return fail('UNAVAILABLE', 'no language model is configured; without use_llm a plain summary is made');
+    }
+    const ids = await resolveIds(call, fieldsIn.ids);
+    if (!ids.ok) return failed(ids.error);
+    const result = await call.services.store.execute(
+      consolidation(call, {
+        ids: ids.value,
+        title: fieldsIn.title,
+        summary: fieldsIn.summary ?? null,
+        namespace: fieldsIn.namespace ?? call.services.settings.defaultNamespace,
+        tier: fieldsIn.tier,
+        onConflict: 'error',
+      }),
+    );
+    if (!result.ok) return failed(result.error);
+    const { memory, consolidated, autoSummary } = result.value;
+    const { id, title, content, namespace } = memory;
+    return ok({
+      id,
+      consolidated,
+      summary: content,
+      content,
+      memory: { id, title, content, namespace },
+      ...(autoSummary ? { auto_summary: true } : {}),
+    });
+  },
+});
+
+type Input = z.output<typeof input>;
+
+const placeOf = (call: ReadCall, { namespace }: Input): string =>
+  namespace ?? call.services.settings.defaultNamespace;
+
+/** The input of a consolidation. */
+interface ConsolidationRequest extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {
+  readonly title: string;
+  readonly namespace: string;
+  readonly tier: Tier;
+}
+
+/** The command for the consolidation of this call. */
+export function consolidation(call: Call, request: ConsolidationRequest): ConsolidateMemories {
+  const { services, caller } = call;
+  const { ids, summary, onConflict, title, namespace, tier } = request;
+  const seconds = ttlSecondsOf(services.settings)[tier];
+  return {
+    kind: 'consolidate-memories',
+    ids,
+    result: {
+      id: services.random.uuid(),
+      title,
+      namespace,
+      tier,
+      expiresAt: seconds === null ? null : instantAfter(call.now, seconds),
+    },
+    summary,
+    onConflict,
+    agentId: caller.agentId,
+    viewer: caller.viewer,
+    archive: services.settings.archiveOnGc,
+  };
+}
+
+/** Joins one group of several, with the hooks around it, which decide and rewrite nothing. */
+export async function hookedConsolidation(
+  { services, caller, now }: Call,
+  command: ConsolidateMemories,
+): Promise<Result<ConsolidateMemoriesOutcome>> {
+  const { ids, result: made } = command;
+  const { namespace } = made;
+  const { hooks, store, clock, log } = services;
+  const hookRun = { hooks, store, clock, log, agentId: caller.agentId, now, endMs: undefined };
+  if (hooks.has(BEFORE)) {
+    const payload = { namespace, candidate_ids: ids };
+    const verdict = await consult(hookRun, { event: BEFORE, namespace, payload });
+    if ('denial' in verdict) return failed(vetoOf(BEFORE, verdict.denial));
+  }
+  const joined = await store.execute(command);
+  if (joined.ok && hooks.has(AFTER)) {
+    const payload = { namespace, merged_ids: ids, result_id: joined.value.memory.id };
+    const firings = () => Promise.resolve([{ event: AFTER, namespace, payload } as const]);
+    hooks.later({ bytes: ids.join().length, firings });
+  }
+  return joined;
+}
+
+/** Full ids, each once; NOT_FOUND names those that are unknown as they were given. */
+async function resolveIds(call: Call, given: readonly string[]): Promise<Result<string[]>> {
+  const ids = new Set<string>();
+  const missing: string[] = [];
+  for (const id of new Set(given)) {
+    const found = await resolveId(call, id);
+    if (found.ok) ids.add(found.value);
+    else if (found.error.code === 'NOT_FOUND') missing.push(id);
+    else return failed(found.error);
+  }
+  if (missing.length > 0) return notFoundOf(missing);
+  if (ids.size < limits.CONSOLIDATE_IDS_MIN) {
+    return fail('VALIDATION_FAILED', `ids: at least ${limits.CONSOLIDATE_IDS_MIN} different memories`, {
+      fields: ['ids'],
+    });
+  }
+  return ok([...ids]);
+}
