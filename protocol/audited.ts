@@ -1,6 +1,7 @@
 import type { Result } from './base/result.js';
 import type { Decision } from './decide/deciding.js';
 import type { Mutation } from './decide/mutations.js';
+import { appendAudit } from './decide/mutations.js';
 import type { AuditEvent } from './log/audit.js';
 import type { Command } from './release.js';
 
@@ -13,7 +14,7 @@ export function audited<T>(command: Command, result: Result<Decision<T>>): Resul
   const { value, mutations } = result.value;
   const event = eventOf(command, mutations);
   if (event === null) return result;
-  return { ok: true, value: { value, mutations: [...mutations, { mutation: 'append-audit', event }] } };
+  return { ok: true, value: { value, mutations: [...mutations, appendAudit({ event })] } };
 }
 
 function eventOf(command: Command, mutations: readonly Mutation[]): AuditEvent | null {

@@ -12,11 +12,13 @@ import {
 import { homeProblem } from './decide/home.js';
 import type { Mutation } from './decide/mutations.js';
 import type { Reading } from './decide/reads.js';
+import { afterThese, asks } from './decide/reads.js';
 import { tellDependents } from './graph/tell-dependents.js';
 import { mayChange } from './memory/access.js';
 import type { ArchivedRow } from './memory/archived-memory.js';
 import { chargeWrites } from './memory/charge-writes.js';
 import type { Memory } from './memory/memory.js';
+import { archivedMemory, memoryRead } from './memory/reads.js';
 import { guardMail } from './messages/guard-mail.js';
 import { guardNames } from './namespaces/guard-names.js';
 import { guardReserved } from './namespaces/guard-reserved.js';
@@ -182,12 +184,11 @@ function* watched(
   let step = rule.next();
   while (!step.done) {
     const request = step.value;
-    if (request.read === 'after') for (const mutation of request.mutations) applied.push(mutation);
+    if (asks(request, afterThese)) for (const mutation of request.mutations) applied.push(mutation);
     const answer: unknown = yield request;
-    const isById = request.read === 'memory-by-id' || request.read === 'archived-memory';
-    if (rows !== undefined && isById && answer !== null) {
-      const memory = request.read === 'memory-by-id' ? (answer as Memory) : (answer as ArchivedRow).memory;
-      rows.set(request.id, memory);
+    if (rows !== undefined && answer !== null) {
+      if (asks(request, memoryRead)) rows.set(request.id, answer as Memory);
+      if (asks(request, archivedMemory)) rows.set(request.id, (answer as ArchivedRow).memory);
     }
     step = rule.next(answer as never);
   }

@@ -2,14 +2,22 @@ import type { AgentQueries } from './agents/queries.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import { adoptionKind } from './decide/adoption-kind.js';
 import type { Deciding } from './decide/deciding.js';
+import * as decideMutations from './decide/mutations.js';
+import { type DeclaredMutation, isDeclaredMutation } from './decide/mutations.js';
+import * as decideReads from './decide/reads.js';
+import { isRead, type Read } from './decide/reads.js';
 import { decideCreateLink } from './graph/create-link.js';
 import { decideInvalidateLink } from './graph/invalidate-link.js';
 import { decideDropLinks, decideImportLink } from './graph/links.js';
 import type { GraphQueries } from './graph/queries.js';
+import * as graphReads from './graph/reads.js';
 import { decideNoteVeto } from './hooks/note-veto.js';
 import { decideEnsureQuota } from './identity/ensure-quota.js';
+import * as identityMutations from './identity/mutations.js';
+import * as identityReads from './identity/reads.js';
 import type { FindQueries } from './kinds/find.js';
 import { Kinds } from './kinds/kinds.js';
+import type { LocalKind } from './kinds/local-kind.js';
 import { decideArchive, decidePurge, decideRestore } from './lifecycle/archive.js';
 import { decideConsolidate } from './lifecycle/consolidate.js';
 import type { LifecycleQueries } from './lifecycle/queries.js';
@@ -17,16 +25,20 @@ import { decideResolve } from './lifecycle/resolve.js';
 import { decideUndoEdit } from './lifecycle/undo-edit.js';
 import { linkKind } from './links/link-kind.js';
 import { decidePlanEncoder, decideRequeue, decideSwitchEncoder } from './maintenance/encoders.js';
+import * as maintenanceMutations from './maintenance/mutations.js';
 import { decideClaim, decideRelease } from './maintenance/ownership.js';
+import { decideEmbeddings } from './maintenance/put-embeddings.js';
 import type { MaintenanceQueries } from './maintenance/queries.js';
+import * as maintenanceReads from './maintenance/reads.js';
 import { decideReindex } from './maintenance/reindex-texts.js';
 import { aliasKind } from './memory/alias-kind.js';
 import { memoryKind } from './memory/memory-kind.js';
+import * as memoryMutations from './memory/mutations.js';
 import { decideFlagNearDuplicates } from './memory/near-duplicates.js';
 import { decidePromote } from './memory/promote.js';
 import { decidePrune } from './memory/prune-observations.js';
-import { decideEmbeddings } from './memory/put-embeddings.js';
 import type { MemoryQueries } from './memory/queries.js';
+import * as memoryReads from './memory/reads.js';
 import { decideDelete, decideExpire, decideForget } from './memory/remove.js';
 import { standardKind } from './memory/standard-kind.js';
 import { decideStore } from './memory/store.js';
@@ -38,6 +50,7 @@ import { decideDropReceipts, decideMarkRead } from './messages/receipts.js';
 import { decideSendMessage } from './messages/send-message.js';
 import { decideShareMemory } from './messages/share-memory.js';
 import type { NamesQueries } from './namespaces/queries.js';
+import * as namespacesReads from './namespaces/reads.js';
 import { decideRegisterEntity } from './namespaces/register-entity.js';
 import { decideClearStandard, decideSetStandard, decideUnpinRemoved } from './namespaces/standards.js';
 import { decideSettlePending, decideVotePending } from './policies/decide-pending.js';
@@ -46,13 +59,16 @@ import { decideEndSessions, decideForgetDecision } from './policies/forget-decis
 import { decideLookAtAction } from './policies/look-at-action.js';
 import { pendingKind } from './policies/pending-kind.js';
 import type { GovernanceQueries } from './policies/queries.js';
+import * as policiesReads from './policies/reads.js';
 import { rememberedKind } from './policies/remembered-kind.js';
 import { decideRequestApproval } from './policies/request-approval.js';
 import { voteKind } from './policies/vote-kind.js';
 import { decideAdoptPeer } from './replication/adopt.js';
 import { decideApplyOperations, decideRetryParked } from './replication/apply-operations.js';
 import { decideBeginEpoch } from './replication/begin-epoch.js';
+import * as replicationMutations from './replication/mutations.js';
 import type { ReplicationQueries } from './replication/queries.js';
+import * as replicationReads from './replication/reads.js';
 import { decideReceive } from './replication/receive.js';
 import { decideRepairSubjects } from './replication/repair.js';
 import type { RepairQueries } from './replication/repair-queries.js';
@@ -63,6 +79,7 @@ import { decideNoteSuspects, decideSettleSuspects } from './replication/suspects
 import { decideUseNonce } from './replication/use-nonce.js';
 import { decidePutRule, decideRemoveRule } from './rules/change-rules.js';
 import { decideCheckAction } from './rules/check-action.js';
+import * as rulesReads from './rules/reads.js';
 import { ruleKind } from './rules/rule-kind.js';
 import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
@@ -73,7 +90,9 @@ import {
   decideRecordDeliveries,
   decideResendEvents,
 } from './webhooks/deliveries.js';
+import * as webhooksMutations from './webhooks/mutations.js';
 import type { WebhookQueries } from './webhooks/queries.js';
+import * as webhooksReads from './webhooks/reads.js';
 import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
 
 /** Every kind that replicates. Declare a new one in its own file and list it here. */
@@ -89,6 +108,9 @@ export const KINDS = new Kinds([
   ruleKind,
   receiptKind,
 ]);
+
+/** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
+export const LOCAL_KINDS: readonly LocalKind[] = [];
 
 /**
  * Each command with its rule. A command is plain data, so it crosses threads and sockets unchanged. It is declared next
@@ -205,3 +227,27 @@ export type Query = Queries[keyof Queries]['request'];
 export type Answers = { readonly [K in keyof Queries]: Queries[K]['answer'] };
 
 export type AnswerOf<Q extends Query> = Answers[Q['kind']];
+
+/** Every read that decisions may ask for. An engine answers each. */
+export const READS: readonly Read<never, unknown>[] = [
+  decideReads,
+  identityReads,
+  memoryReads,
+  maintenanceReads,
+  namespacesReads,
+  policiesReads,
+  rulesReads,
+  graphReads,
+  webhooksReads,
+  replicationReads,
+].flatMap((feature) => Object.values<unknown>(feature).filter(isRead));
+
+/** Every local mutation that decisions may make. An engine applies each. */
+export const MUTATIONS: readonly DeclaredMutation<never>[] = [
+  decideMutations,
+  identityMutations,
+  memoryMutations,
+  maintenanceMutations,
+  webhooksMutations,
+  replicationMutations,
+].flatMap((feature) => Object.values<unknown>(feature).filter(isDeclaredMutation));

@@ -4,12 +4,13 @@ import { fail, failed } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, memoryByTitle } from '../decide/reads.js';
+import { appendAudit } from '../decide/mutations.js';
 import { AGENTS_NAMESPACE, type AgentRecord, agentKeysOf, agentOf, agentTitle } from '../identity/agent.js';
 import { chargeRegistration } from '../identity/ensure-quota.js';
 import { ownerOf } from '../identity/owner.js';
 import type { Memory, MemoryRow } from '../memory/memory.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import { memoryById, memoryByTitle } from '../memory/reads.js';
 
 /** Registers an agent, or refreshes its record (interface §2.4). */
 export interface RegisterAgent {
@@ -148,5 +149,5 @@ function withNewest(earlier: readonly string[], key: string): readonly string[] 
 function audit(by: string, type: string, memory: Memory) {
   const { agent_id, agent_type, pubkey_b64 } = agentOf(memory);
   const payload = { agent_id, agent_type, ...(pubkey_b64 === undefined ? {} : { pubkey_b64 }) };
-  return { mutation: 'append-audit', event: { agentId: by, type, payload } } as const;
+  return appendAudit({ event: { agentId: by, type, payload } });
 }

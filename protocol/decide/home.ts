@@ -8,7 +8,7 @@ import { peerOfOrigin } from '../log/wire-operation.js';
 import { type Adoption, adoptionKind } from './adoption-kind.js';
 import type { DecisionContext } from './deciding.js';
 import type { Mutation } from './mutations.js';
-import { type Reading, read } from './reads.js';
+import { ownOrigin, type Reading, recordsWith, subjectRow } from './reads.js';
 
 /** The node that may change a subject, and its number among the homes of the subject: 0 for the maker. */
 export interface Home {
@@ -44,7 +44,7 @@ export function* adoptionsOf(maker: string): Reading<readonly Adoption[]> {
 
 export function* adoptionsBy(member: 'peer_id' | 'home', value: string): Reading<readonly Adoption[]> {
   const asked = { kind: adoptionKind.name, member, value, limit: ADOPTIONS_MAX };
-  const rows = yield* read('records-with', asked);
+  const rows = yield* recordsWith(asked);
   return rows.map(({ image }) => image as Adoption);
 }
 
@@ -60,7 +60,7 @@ export function* mayWrite(kind: Kind, id: string, version: Version): Reading<boo
   const maker = makerOf(id);
   if (number === 0 || kind.writer === 'maker') return author === maker;
   const adoption = { kind: adoptionKind.name, id: homeId(author, `${maker}/${number}`) };
-  const row = yield* read('subject-row', adoption);
+  const row = yield* subjectRow(adoption);
   if (row === null) return false;
   // The order in the author's log decides, not the order in which this node heard of the two.
   const { origin, origin_seq: seq } = row.stamp;
@@ -79,7 +79,7 @@ export function* homeProblem(
     if (mutation.mutation !== 'write' && mutation.mutation !== 'remove') continue;
     const kind: Kind = kinds.of(mutation.kind);
     if (kind.writer === 'anybody') continue;
-    const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+    const self = peerOfOrigin((yield* ownOrigin()).origin);
     const home = kind.writer === 'maker' ? makerHome(mutation.id) : yield* homeOf(mutation.id);
     if (home.peerId !== self) return notHome(mutation.id, home);
     const said = mutation.mutation === 'write' ? mutation.image : mutation.facts;

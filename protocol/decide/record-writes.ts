@@ -1,12 +1,12 @@
 import { type Kind, wordsOf } from '../kinds/kind.js';
 import { NO_REST } from '../kinds/payload.js';
 import type { Remove, Write } from './mutations.js';
-import { type Reading, read } from './reads.js';
+import { type Reading, subjectRow, tombstoneOf } from './reads.js';
 import type { Row } from './rows.js';
 
 /** The row of a record; null when there is no row. */
 export function* recordRow<I extends object>(kind: Kind<I>, id: string): Reading<Row<I> | null> {
-  return (yield* read('subject-row', { kind: kind.name, id })) as Row<I> | null;
+  return (yield* subjectRow({ kind: kind.name, id })) as Row<I> | null;
 }
 
 /** The write that stores a record: it replaces the row, or follows the removal of an earlier record. */
@@ -17,7 +17,7 @@ export function* putRecord<I extends object>(
 ): Reading<Write<I>> {
   const subject = { kind: kind.name, id };
   const row = yield* recordRow(kind, id);
-  const tombstone = row === null ? yield* read('tombstone', subject) : null;
+  const tombstone = row === null ? yield* tombstoneOf(subject) : null;
   return {
     mutation: 'write',
     ...subject,

@@ -5,7 +5,8 @@ import { canonicalInstant } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { read } from '../decide/reads.js';
+import { appendAudit } from '../decide/mutations.js';
+import { tombstoneOf } from '../decide/reads.js';
 import { chargeLink } from '../identity/ensure-quota.js';
 import { type Link, linkId } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
@@ -13,6 +14,7 @@ import { linkRow } from '../links/link-row.js';
 import { mayChange } from '../memory/access.js';
 import { pastWithPeriod } from './earlier-periods.js';
 import { shownEnds } from './links.js';
+import { leadsBack } from './reads.js';
 import { dependentsOf } from './superseded-reflections.js';
 
 /** Links two memories; a link that holds stays as it is. */
@@ -66,10 +68,10 @@ export function* decideCreateLink(
   const event = (type: string): Mutation => {
     const { source_id, target_id, relation, attest_level } = link;
     const payload = { source_id, target_id, relation, attest_level };
-    return { mutation: 'append-audit', event: { agentId: by, type, payload } };
+    return appendAudit({ event: { agentId: by, type, payload } });
   };
   if (link.relation === 'reflects_on') {
-    const leads = yield* read('leads-back', { link, rowsMax: REFLECTION_LINKS_EXAMINED_MAX });
+    const leads = yield* leadsBack({ link, rowsMax: REFLECTION_LINKS_EXAMINED_MAX });
     if (leads === 'unknown')
       return fail('CONFLICT', 'too many reflections lie behind the target to rule out a cycle');
     if (leads === 'yes')
@@ -79,7 +81,7 @@ export function* decideCreateLink(
       ]);
   }
   const subject = { kind: linkKind.name, id: linkId(link) };
-  const tombstone = row === null ? yield* read('tombstone', subject) : null;
+  const tombstone = row === null ? yield* tombstoneOf(subject) : null;
   const seen = row?.stamp.seen ?? tombstone?.seen ?? {};
   const namespace = row?.namespace ?? source.namespace;
   const word = 'link';

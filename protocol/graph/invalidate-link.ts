@@ -4,6 +4,7 @@ import { canonicalInstant } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
+import { appendAudit } from '../decide/mutations.js';
 import { type Link, type LinkKey, unsigned } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
 import { linkRow } from '../links/link-row.js';
@@ -66,10 +67,7 @@ export function* decideInvalidateLink(
     ...{ source_id, target_id, relation, valid_until },
     ...(believed_until === null ? {} : { previous_valid_until: believed_until }),
   };
-  const audit: Mutation = {
-    mutation: 'append-audit',
-    event: { agentId: by, type: 'memory_link.invalidated', payload },
-  };
+  const audit: Mutation = appendAudit({ event: { agentId: by, type: 'memory_link.invalidated', payload } });
   return decided({ change: 'invalidated', link, previous }, [
     {
       ...{ mutation: 'write', kind: linkKind.name, id: row.id, word: 'link.invalidate' },

@@ -2,7 +2,7 @@ import type { MemoryId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, type Reading, read } from '../decide/reads.js';
+import { type Reading, subjectRow, tombstoneOf } from '../decide/reads.js';
 import type { Row } from '../decide/rows.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Link, type LinkKey, linkId, RELATIONS, type Relation } from '../links/link.js';
@@ -10,6 +10,7 @@ import { linkKind, linkWord } from '../links/link-kind.js';
 import { linkRow } from '../links/link-row.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { MemoryRow } from '../memory/memory.js';
+import { memoryById } from '../memory/reads.js';
 
 export interface ImportLink {
   readonly kind: 'import-link';
@@ -63,9 +64,9 @@ export function* decideImportLink(
       return fail('NOT_FOUND', 'an end of the link is missing');
   }
   const subject = { kind: linkKind.name, id: linkId(link) };
-  if ((yield* read('subject-row', subject)) !== null) return decided({ change: 'unchanged' }, []);
+  if ((yield* subjectRow(subject)) !== null) return decided({ change: 'unchanged' }, []);
   // A dropped link comes back with a version after its removal, so nodes merge the two.
-  const tombstone = yield* read('tombstone', subject);
+  const tombstone = yield* tombstoneOf(subject);
   return decided({ change: 'created' }, [
     {
       ...{ mutation: 'write', ...subject, word: linkWord(link), namespace: source!.namespace },

@@ -2,14 +2,16 @@ import { REFLECTION_DEPENDENTS_TOLD_MAX } from '../base/limits.js';
 import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
 import { instantAfter } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
-import { type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { ownerOf } from '../identity/owner.js';
 import type { Link, LinkKey } from '../links/link.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
 import { newMemory } from '../memory/new-memory.js';
+import { memoryRead } from '../memory/reads.js';
 import { isNameless } from '../memory/update.js';
 import { addressProblem, inboxOf, MESSAGE_SOURCE, MESSAGE_TAG } from '../namespaces/mail.js';
+import { sourcesOf } from './reads.js';
 
 /** An agent whose memories reflect on a reflection that another one supersedes. */
 export interface Dependent {
@@ -39,10 +41,10 @@ export function* dependentsOf(
     relation: 'reflects_on',
     limit: REFLECTION_DEPENDENTS_TOLD_MAX,
   } as const;
-  const ids = yield* read('sources-of', asked);
+  const ids = yield* sourcesOf(asked);
   const found = new Map<AgentId, MemoryId[]>();
   for (const id of ids) {
-    const memory = id === source_id ? null : yield* read('memory-by-id', { id });
+    const memory = id === source_id ? null : yield* memoryRead({ id });
     if (memory === null || isExpired(memory, now) || !isVisible(memory, viewer)) continue;
     const owner = ownerOf(memory);
     if (owner === null || isNameless(owner) || addressProblem(inboxOf(owner), owner) !== null) continue;

@@ -3,13 +3,15 @@ import type { MemoryId } from '../base/meanings.js';
 import { failed, type Result } from '../base/result.js';
 import type { Decision, DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, type Reading, read } from '../decide/reads.js';
+import { appendAudit } from '../decide/mutations.js';
+import { digestOfText, type Reading } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import type { Link } from '../links/link.js';
 import { linkId } from '../links/link.js';
 import { linkChanges, memoryChanges } from '../memory/changes.js';
 import type { Memory } from '../memory/memory.js';
 import { insertMemory } from '../memory/memory-writes.js';
+import { memoryById } from '../memory/reads.js';
 import { gatedWord, viewerOf } from '../policies/gated-action.js';
 import type { Command } from '../release.js';
 import { dependentsOf, noticeOf } from './superseded-reflections.js';
@@ -34,7 +36,7 @@ export function* tellDependents<T>(
     };
     for (const dependent of yield* dependentsOf(link, ends, viewer, context.now)) {
       const text = `mnemesh/superseded/${linkId(link)}/${dependent.owner}/${context.now}`;
-      const id = uuidOfDigest(yield* read('text-digest', { text }));
+      const id = uuidOfDigest(yield* digestOfText({ text }));
       const notice = noticeOf(link, id, dependent, context.now);
       const charge = yield* chargeFor(notice, null, context);
       if (!charge.ok) return failed(charge.error);
@@ -63,8 +65,5 @@ function* endOf(id: MemoryId, mutations: readonly Mutation[]): Reading<Memory | 
 function auditOf(link: Link, dependents: readonly MemoryId[]): Mutation {
   const { source_id: invalidating_id, target_id: invalidated_id, observed_by } = link;
   const payload = { invalidated_id, invalidating_id, dependents };
-  return {
-    mutation: 'append-audit',
-    event: { agentId: observed_by!, type: 'reflection.invalidation_notified', payload },
-  };
+  return appendAudit({ event: { agentId: observed_by!, type: 'reflection.invalidation_notified', payload } });
 }

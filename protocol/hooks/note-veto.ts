@@ -1,5 +1,6 @@
 import type { AgentId } from '../base/meanings.js';
 import { type Deciding, decided } from '../decide/deciding.js';
+import { appendAudit } from '../decide/mutations.js';
 import type { HookEvent } from './events.js';
 
 /** Records that a hook denied a call. */
@@ -16,5 +17,5 @@ export interface NoteVeto {
 // biome-ignore lint/correctness/useYield: a rule may read; this one reads nothing.
 export function* decideNoteVeto({ agentId, event, namespace, command, code }: NoteVeto): Deciding<object> {
   const payload = { event, namespace, command, code };
-  return decided({}, [{ mutation: 'append-audit', event: { agentId, type: 'hook.veto', payload } }]);
+  return decided({}, [appendAudit({ event: { agentId, type: 'hook.veto', payload } })]);
 }

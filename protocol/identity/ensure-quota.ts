@@ -3,8 +3,9 @@ import { type Failure, failed, failure, ok, type Result } from '../base/result.j
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { type ReadRequest, read } from '../decide/reads.js';
+import type { ReadRequest } from '../decide/reads.js';
 import { AGENTS_NAMESPACE } from './agent.js';
+import { chargeQuota } from './mutations.js';
 import {
   type Charged,
   chargedBytes,
@@ -20,6 +21,7 @@ import {
   secondsToNextDay,
   writtenBytesPerDay,
 } from './quota.js';
+import { quotaUseOf, writtenBytes } from './reads.js';
 
 /** Answers a quota row and creates it at the first call (interface §2.9). */
 export interface EnsureQuota {
@@ -51,7 +53,7 @@ export function* chargeFor(
   if (before !== null && added <= 0) return ok([]);
 
   const use = rolledUse(
-    (yield* read('quota-use', { holder: holder, namespace: namespace })) ??
+    (yield* quotaUseOf({ holder: holder, namespace: namespace })) ??
       freshUse(holder, namespace, limits, context.now),
     context.now,
   );
@@ -64,7 +66,7 @@ export function* chargeFor(
       exceeded(use, 'memories_per_day', use.memoriesToday, limits.memoriesPerDay, untilNextDay(context)),
     );
   }
-  return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 1, links: 0 }]);
+  return ok([chargeQuota({ holder, namespace, limits, memories: 1, links: 0 })]);
 }
 
 /**
@@ -81,13 +83,13 @@ export function* chargeLink(
   const { policy, now } = context;
   const limits = policy.quota;
   const { namespace } = source;
-  const known = yield* read('quota-use', { holder, namespace });
+  const known = yield* quotaUseOf({ holder, namespace });
   const use = rolledUse(known ?? freshUse(holder, namespace, limits, now), now);
   if (use.linksToday + 1 > limits.linksPerDay) {
     const day = untilNextDay(context);
     return failed(exceeded(use, 'links_per_day', use.linksToday, limits.linksPerDay, day));
   }
-  return ok([{ mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 1 }]);
+  return ok([chargeQuota({ holder, namespace, limits, memories: 0, links: 1 })]);
 }
 
 /** Why a restored row does not fit: QUOTA_EXCEEDED, or null. It does not count for the day. */
@@ -96,8 +98,7 @@ export function* storageProblem(
   context: DecisionContext,
 ): Generator<ReadRequest, Failure | null, never> {
   const holder = holderOf(memory);
-  const use =
-    holder === null ? null : yield* read('quota-use', { holder: holder, namespace: memory.namespace });
+  const use = holder === null ? null : yield* quotaUseOf({ holder: holder, namespace: memory.namespace });
   if (use === null || use.storageBytes + chargedBytes(memory) <= context.policy.quota.storageBytes)
     return null;
   return exceeded(use, 'storage_bytes', use.storageBytes, context.policy.quota.storageBytes);
@@ -111,7 +112,7 @@ export function* writtenProblem(
   holder: string,
   context: DecisionContext,
 ): Generator<ReadRequest, Failure | null, never> {
-  const written = yield* read('written-bytes', { holder });
+  const written = yield* writtenBytes({ holder });
   const max = writtenBytesPerDay(context.policy.quota);
   if (written < max) return null;
   const sum = { holder, namespace: GLOBAL_QUOTA_NAMESPACE };
@@ -124,10 +125,10 @@ export function* chargeRegistration(
 ): Generator<ReadRequest, Result<Mutation>, never> {
   const place = { holder: REGISTRATIONS_HOLDER, namespace: AGENTS_NAMESPACE };
   const limits = limitsOf(place.holder, context.policy.quota);
-  const use = yield* read('quota-use', place);
+  const use = yield* quotaUseOf(place);
   const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
   if (current < limits.memoriesPerDay) {
-    return ok({ mutation: 'charge-quota', ...place, limits, memories: 1, links: 0 });
+    return ok(chargeQuota({ ...place, limits, memories: 1, links: 0 }));
   }
   return failed(
     refusal('this node', {
@@ -151,11 +152,11 @@ export function* chargeRequest(
   if (written !== null) return failed(written);
   const place = { holder, namespace: REQUESTS_NAMESPACE };
   const limits = context.policy.quota;
-  const use = yield* read('quota-use', place);
+  const use = yield* quotaUseOf(place);
   const current = use === null ? 0 : rolledUse(use, context.now).memoriesToday;
   const max = limits.memoriesPerDay;
   return current < max
-    ? ok({ mutation: 'charge-quota', ...place, limits, memories: 1, links: 0 })
+    ? ok(chargeQuota({ ...place, limits, memories: 1, links: 0 }))
     : failed(exceeded(place, 'requests_per_day', current, max, untilNextDay(context)));
 }
 
@@ -186,9 +187,9 @@ export function* decideEnsureQuota(
 ): Deciding<EnsureQuotaOutcome> {
   const { holder, namespace } = command;
   const limits = context.policy.quota;
-  const known = yield* read('quota-use', { holder: holder, namespace: namespace });
+  const known = yield* quotaUseOf({ holder: holder, namespace: namespace });
   if (known !== null) return decided({ use: { ...rolledUse(known, context.now), limits } }, []);
   return decided({ use: freshUse(holder, namespace, limits, context.now) }, [
-    { mutation: 'charge-quota', holder, namespace, limits, memories: 0, links: 0 },
+    chargeQuota({ holder, namespace, limits, memories: 0, links: 0 }),
   ]);
 }

@@ -1,6 +1,7 @@
 import type { AgentId } from '../base/meanings.js';
 import { type Failure, failure } from '../base/result.js';
-import { type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
+import { boundKeyOf, usedEnvelope } from './reads.js';
 /** A verified signed write envelope; the decision checks it again. */
 export interface SignedEnvelope {
   readonly agentId: AgentId;
@@ -17,11 +18,11 @@ export interface SignedEnvelope {
  * its key is no longer the agent's (ATTESTATION_FAILED). Null when it can be used.
  */
 export function* envelopeProblem(envelope: SignedEnvelope): Reading<Failure | null> {
-  const memoryId = yield* read('used-envelope', { fingerprint: envelope.fingerprint });
+  const memoryId = yield* usedEnvelope({ fingerprint: envelope.fingerprint });
   if (memoryId !== null) {
     const message = 'this signed write was accepted before; sign it again with a new created_at';
     return failure('ATTESTATION_REPLAYED', message, { existing_id: memoryId });
   }
-  if ((yield* read('agent-key', { agentId: envelope.agentId })) === envelope.publicKey) return null;
+  if ((yield* boundKeyOf({ agentId: envelope.agentId })) === envelope.publicKey) return null;
   return { code: 'ATTESTATION_FAILED', message: 'the signing key is not bound to this agent' };
 }

@@ -3,13 +3,14 @@ import { instantAfter } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, read } from '../decide/reads.js';
 import { storageProblem } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { ArchivedRow } from '../memory/archived-memory.js';
 import type { Memory, Tier } from '../memory/memory.js';
 import type { PurgeReason } from '../memory/memory-kind.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
+import { purgeArchived } from '../memory/mutations.js';
+import { archivedMemory, memoryById, purgeableMemories } from '../memory/reads.js';
 import { titleRoom } from '../memory/title-room.js';
 import { notOwner } from '../memory/update.js';
 
@@ -101,7 +102,7 @@ export function* decideRestore(
   command: RestoreMemory,
   context: DecisionContext,
 ): Deciding<RestoreMemoryOutcome> {
-  const archived = yield* read('archived-memory', { id: command.id });
+  const archived = yield* archivedMemory({ id: command.id });
   if (archived === null || !isVisible(archived.memory, command.viewer)) return notArchived();
   if (!mayChange(archived.memory, command.viewer)) return notOwner(archived.memory, command.viewer);
   const live = yield* memoryById(command.id);
@@ -137,17 +138,18 @@ function restored(archived: ArchivedRow, command: RestoreMemory, context: Decisi
 
 /** Purges up to `limit` archived rows for good, the oldest first. */
 export function* decidePurge(command: PurgeArchive): Deciding<PurgeArchiveOutcome> {
-  const rows = yield* read('purgeable-memories', {
+  const rows = yield* purgeableMemories({
     before: command.before,
     ownerId: command.ownerId,
     limit: command.limit,
   });
   return decided(
     { purged: rows.length, more: rows.length === command.limit },
-    rows.map((row) => ({
-      mutation: 'purge-archived' as const,
-      row,
-      reason: command.reason,
-    })),
+    rows.map((row) =>
+      purgeArchived({
+        row,
+        reason: command.reason,
+      }),
+    ),
   );
 }

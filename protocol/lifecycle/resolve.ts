@@ -3,11 +3,11 @@ import type { MemoryId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById } from '../decide/reads.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
 import { removeMemory, replaceMemory } from '../memory/memory-writes.js';
 import { ownLinks } from '../memory/own-link.js';
+import { memoryById } from '../memory/reads.js';
 import { notFound, notOwner } from '../memory/update.js';
 
 export interface ResolveMemories {

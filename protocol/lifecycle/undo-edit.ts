@@ -2,12 +2,12 @@ import { canonicalJson } from '../base/canonical-json.js';
 import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, read } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
 import type { MemoryImage } from '../memory/memory-kind.js';
 import { replaceMemory } from '../memory/memory-writes.js';
+import { lastEditOf, memoryById } from '../memory/reads.js';
 import { titleRoom } from '../memory/title-room.js';
 import { claimedWhenTextChanged, notFound, notOwner } from '../memory/update.js';
 
@@ -51,7 +51,7 @@ export function* decideUndoEdit(command: UndoEdit, context: DecisionContext): De
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
-  const edit = yield* read('last-edit', { id: row.id });
+  const edit = yield* lastEditOf({ id: row.id });
   if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
   if (edit.before === null) {
     return fail('CONFLICT', 'nothing to undo: the log no longer holds the memory from before its edit');

@@ -1,7 +1,8 @@
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { read } from '../decide/reads.js';
 import type { EncoderRef, Encoders } from './encoder-ref.js';
+import { clearSearched, putEncoder, requeueEmbeddings, switchEncoder } from './mutations.js';
+import { comingIncomplete, encodersInUse, ridsAfter } from './reads.js';
 
 /** Says which encoder is configured; where another one is searched, this one comes. */
 export interface PlanEncoder {
@@ -14,25 +15,22 @@ export interface PlanEncoder {
 export type PlanEncoderOutcome = Pick<Encoders, 'coming'> & { readonly searched: EncoderRef };
 
 export function* decidePlanEncoder({ configured, replace }: PlanEncoder): Deciding<PlanEncoderOutcome> {
-  const { searched, coming, isRecorded, hasVectors } = yield* read('encoders', {});
-  const dropComing: Mutation[] =
-    coming === null ? [] : [{ mutation: 'put-encoder', role: 'coming', encoder: null }];
+  const { searched, coming, isRecorded, hasVectors } = yield* encodersInUse();
+  const dropComing: Mutation[] = coming === null ? [] : [putEncoder({ role: 'coming', encoder: null })];
   const serves = { searched: configured, coming: null };
-  const search: Mutation = { mutation: 'put-encoder', role: 'searched', encoder: configured };
+  const search: Mutation = putEncoder({ role: 'searched', encoder: configured });
   if (searched === null || (isSame(searched, configured) && !isRecorded)) {
     return decided(serves, [...dropComing, search]);
   }
   if (isSame(searched, configured)) return decided(serves, dropComing);
   if (!hasVectors || replace) {
     // Rows that the other encoder skipped wait for this one.
-    return decided(serves, [...dropComing, { mutation: 'clear-searched' }, search]);
+    return decided(serves, [...dropComing, clearSearched(), search]);
   }
   const planned = { searched, coming: configured };
-  const record: Mutation[] = isRecorded
-    ? []
-    : [{ mutation: 'put-encoder', role: 'searched', encoder: searched }];
+  const record: Mutation[] = isRecorded ? [] : [putEncoder({ role: 'searched', encoder: searched })];
   if (coming !== null && isSame(coming, configured)) return decided(planned, record);
-  return decided(planned, [...record, { mutation: 'put-encoder', role: 'coming', encoder: configured }]);
+  return decided(planned, [...record, putEncoder({ role: 'coming', encoder: configured })]);
 }
 
 /** Makes the coming encoder the searched one, unless a memory still waits for it. */
@@ -46,10 +44,10 @@ export interface SwitchEncoderOutcome {
 }
 
 export function* decideSwitchEncoder(command: SwitchEncoder): Deciding<SwitchEncoderOutcome> {
-  const { coming } = yield* read('encoders', {});
+  const { coming } = yield* encodersInUse();
   if (coming === null || !isSame(coming, command.coming)) return decided({ switched: false }, []);
-  if (yield* read('coming-incomplete', {})) return decided({ switched: false }, []);
-  return decided({ switched: true }, [{ mutation: 'switch-encoder', encoder: coming }]);
+  if (yield* comingIncomplete()) return decided({ switched: false }, []);
+  return decided({ switched: true }, [switchEncoder({ encoder: coming })]);
 }
 
 /** Lets memories wait for new vectors, a part of them at a time; they are found by their old ones meanwhile. */
@@ -67,13 +65,13 @@ export interface RequeueEmbeddingsOutcome {
 }
 
 export function* decideRequeue(command: RequeueEmbeddings): Deciding<RequeueEmbeddingsOutcome> {
-  const { rids } = yield* read('rids-after', {
+  const { rids } = yield* ridsAfter({
     afterRid: command.afterRid,
     namespace: command.namespace,
     limit: command.limit,
   });
   const nextRid = rids.length < command.limit ? null : rids.at(-1)!;
-  return decided({ count: rids.length, nextRid }, [{ mutation: 'requeue-embeddings', rids }]);
+  return decided({ count: rids.length, nextRid }, [requeueEmbeddings({ rids })]);
 }
 
 const isSame = (one: EncoderRef, other: EncoderRef) => one.model === other.model && one.dim === other.dim;

@@ -1,5 +1,6 @@
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { putDatabaseOwner } from './mutations.js';
+import { databaseOwner } from './reads.js';
 
 export interface ClaimOwnership {
   readonly kind: 'claim-ownership';
@@ -35,7 +36,7 @@ export function* decideClaim(
   command: ClaimOwnership,
   context: DecisionContext,
 ): Deciding<ClaimOwnershipOutcome> {
-  const current = yield* read('database-owner', {});
+  const current = yield* databaseOwner();
   // A lease that ends too late was made before the clock was set back.
   const alive =
     current !== null &&
@@ -54,16 +55,12 @@ export function* decideClaim(
     fencing,
     expiresAtMs: context.nowMs + command.leaseMs,
   };
-  return decided({ owned: true, fencing, holder: command.holder }, [
-    { mutation: 'put-database-owner', owner },
-  ]);
+  return decided({ owned: true, fencing, holder: command.holder }, [putDatabaseOwner({ owner })]);
 }
 
 /** Releases the ownership, so the next process need not wait until the lease expires. */
 export function* decideRelease(command: ReleaseOwnership): Deciding<ReleaseOwnershipOutcome> {
-  const current = yield* read('database-owner', {});
+  const current = yield* databaseOwner();
   if (current === null || current.holder !== command.holder) return decided({ released: false }, []);
-  return decided({ released: true }, [
-    { mutation: 'put-database-owner', owner: { ...current, expiresAtMs: 0 } },
-  ]);
+  return decided({ released: true }, [putDatabaseOwner({ owner: { ...current, expiresAtMs: 0 } })]);
 }

@@ -1,6 +1,7 @@
 import { REINDEX_CHARACTERS_MAX, REINDEX_ROWS_MAX } from '../base/limits.js';
 import { type Deciding, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { reindexTexts } from './mutations.js';
+import { waitingTexts } from './reads.js';
 
 /** Indexes some of the texts again that were indexed by other rules, the newest first. */
 export interface ReindexTexts {
@@ -14,7 +15,7 @@ export interface ReindexTextsOutcome {
 
 /** The full text is local, so nothing replicates; a crash between two commands loses nothing. */
 export function* decideReindex(_command: ReindexTexts): Deciding<ReindexTextsOutcome> {
-  const page = yield* read('waiting-texts', { rows: REINDEX_ROWS_MAX, characters: REINDEX_CHARACTERS_MAX });
+  const page = yield* waitingTexts({ rows: REINDEX_ROWS_MAX, characters: REINDEX_CHARACTERS_MAX });
   if (page === null) return decided({ more: false }, []);
-  return decided({ more: page.to > 1 }, [{ mutation: 'reindex-texts', ...page }]);
+  return decided({ more: page.to > 1 }, [reindexTexts({ ...page })]);
 }

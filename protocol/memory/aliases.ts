@@ -1,7 +1,7 @@
 import { ENTITY_ALIASES_READ_MAX } from '../base/limits.js';
 import type { DecisionContext } from '../decide/deciding.js';
 import type { Write } from '../decide/mutations.js';
-import { type Reading, read } from '../decide/reads.js';
+import { type Reading, recordsWith, subjectRow } from '../decide/reads.js';
 import { putRecord } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -21,7 +21,7 @@ export interface EntityRecord {
 /** The stored aliases of an entity, in the order of their arrival. */
 export function* aliasesOf({ id, namespace }: Pick<Memory, 'id' | 'namespace'>): Reading<readonly Alias[]> {
   const asked = { kind: aliasKind.name, member: 'memory_id', value: id, limit: ENTITY_ALIASES_READ_MAX };
-  const rows = (yield* read('records-with', asked)) as readonly Row<Alias>[];
+  const rows = (yield* recordsWith(asked)) as readonly Row<Alias>[];
   return inOrder(rows.filter((row) => row.namespace === namespace).map(({ image }) => image));
 }
 
@@ -63,6 +63,6 @@ export function* aliasOfNewName(
   context: DecisionContext,
 ): Reading<readonly Write[]> {
   const image = aliasImage(entity, entity.title, by, context);
-  const stored = yield* read('subject-row', { kind: aliasKind.name, id: aliasKind.idOf(image)! });
+  const stored = yield* subjectRow({ kind: aliasKind.name, id: aliasKind.idOf(image)! });
   return stored === null ? [yield* aliasWrite(image)] : [];
 }

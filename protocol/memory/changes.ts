@@ -2,13 +2,14 @@ import type { AgentId, MemoryId } from '../base/meanings.js';
 import type { Gate } from '../decide/gate.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { PermissionOp } from '../decide/permissions.js';
-import { memoryById, type Reading } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { ownerOf } from '../identity/owner.js';
 import type { Link } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
 import { privateTo } from './access.js';
 import { type Memory, TIERS } from './memory.js';
 import { memoryKind } from './memory-kind.js';
+import { memoryById } from './reads.js';
 
 /** What a rule would change, and what it looked at to find that out. */
 export interface Changes {

@@ -1,5 +1,6 @@
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { LookAlikePair } from './look-alikes.js';
+import { flagNearDuplicates } from './mutations.js';
 
 /** Flags rows that say nearly the same; local to this node, and gone with either row. */
 export interface FlagNearDuplicates {
@@ -20,5 +21,5 @@ export function* decideFlagNearDuplicates({
   pairs,
   through,
 }: FlagNearDuplicates): Deciding<FlagNearDuplicatesOutcome> {
-  return decided({ flagged: pairs.length }, [{ mutation: 'flag-near-duplicates', pairs, through }]);
+  return decided({ flagged: pairs.length }, [flagNearDuplicates({ pairs, through })]);
 }

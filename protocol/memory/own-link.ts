@@ -1,6 +1,6 @@
 import type { DecisionContext } from '../decide/deciding.js';
 import type { Write } from '../decide/mutations.js';
-import { type Reading, read } from '../decide/reads.js';
+import { type Reading, tombstoneOf } from '../decide/reads.js';
 import { ownerOf } from '../identity/owner.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Link, linkId, type Relation, UNENDED } from '../links/link.js';
@@ -27,7 +27,7 @@ export function* ownLinks(
     };
     if ((yield* linkRow(link)) !== null) continue;
     const subject = { kind: linkKind.name, id: linkId(link) };
-    const tombstone = yield* read('tombstone', subject);
+    const tombstone = yield* tombstoneOf(subject);
     writes.push({
       ...{ mutation: 'write', ...subject, word: 'link', namespace: source.namespace },
       ...{ seen: tombstone?.seen ?? {}, before: null, image: link },

@@ -2,12 +2,12 @@ import { withAncestors } from '../base/ids.js';
 import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { higherTier, type Memory, type MemoryRow } from './memory.js';
 import { insertMemory, replaceMemory } from './memory-writes.js';
 import { ownLinks } from './own-link.js';
+import { memoryById } from './reads.js';
 import { titleRoom } from './title-room.js';
 import { claimed, notFound, notOwner } from './update.js';
 

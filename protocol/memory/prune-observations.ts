@@ -1,5 +1,6 @@
 import { type Deciding, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { pruneObservations } from './mutations.js';
+import { oldestObservation } from './reads.js';
 
 /** Removes the oldest observations. */
 export interface PruneObservations {
@@ -17,7 +18,7 @@ export interface PruneObservationsOutcome {
 /** Prunes the ledger of recalls by age; the ledger is local, so nothing replicates. */
 export function* decidePrune(command: PruneObservations): Deciding<PruneObservationsOutcome> {
   const { before, limit } = command;
-  const oldest = yield* read('oldest-observation', {});
+  const oldest = yield* oldestObservation();
   if (oldest === null || oldest >= before) return decided({ more: false }, []);
-  return decided({ more: true }, [{ mutation: 'prune-observations', before, limit }]);
+  return decided({ more: true }, [pruneObservations({ before, limit })]);
 }

@@ -1,9 +1,9 @@
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, read } from '../decide/reads.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
 import type { ForgetFilter } from './forget-filter.js';
 import { removeMemory } from './memory-writes.js';
+import { expiredMemories, forgettableMemories, memoryById } from './reads.js';
 import { giveWay } from './store.js';
 import { notFound, notOwner } from './update.js';
 
@@ -66,7 +66,7 @@ export function* decideExpire(
   command: ExpireMemories,
   context: DecisionContext,
 ): Deciding<ExpireMemoriesOutcome> {
-  const rows = yield* read('expired-memories', { before: context.now, limit: command.limit });
+  const rows = yield* expiredMemories({ before: context.now, limit: command.limit });
   return decided(
     { expired: rows.length, more: rows.length === command.limit },
     rows.map((row) => giveWay(row, command.archive)),
@@ -75,7 +75,7 @@ export function* decideExpire(
 
 /** Deletes up to `limit` rows that match a filter; the filter leaves out rows that the caller may not change. */
 export function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesOutcome> {
-  const rows = yield* read('forgettable-memories', { filter: command.filter, limit: command.limit });
+  const rows = yield* forgettableMemories({ filter: command.filter, limit: command.limit });
   return decided(
     { deleted: rows.length, more: rows.length === command.limit },
     rows.map((memory) =>

@@ -4,8 +4,8 @@ import { characters } from '../base/utf8.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, memoryByTitle, read } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
+import { useEnvelope } from '../identity/mutations.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
 import { envelopeProblem } from '../identity/signed-envelope.js';
 import { isExpired, isVisible, mayChange } from './access.js';
@@ -13,6 +13,7 @@ import { isEntity } from './entity.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from './memory.js';
 import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
 import type { OnConflict } from './on-conflict.js';
+import { memoryById, memoryByTitle, titleExpiryOf } from './reads.js';
 
 export interface StoreMemory {
   readonly kind: 'store-memory';
@@ -85,7 +86,7 @@ function* insert(
 function useOf(envelope: SignedEnvelope | null, memoryId: string): Mutation[] {
   if (envelope === null) return [];
   const { fingerprint, expiresAtMs } = envelope;
-  return [{ mutation: 'use-envelope', fingerprint, memoryId, expiresAtMs }];
+  return [useEnvelope({ fingerprint, memoryId, expiresAtMs })];
 }
 
 function summaryOf({ id, tier, namespace, title, version, expires_at }: Memory) {
@@ -110,7 +111,7 @@ function* insertUnderNextTitle(command: StoreMemory, context: DecisionContext): 
   for (let n = 2; n <= TITLE_VERSION_MAX; n += 1) {
     const title = `${memory.title} (${n})`;
     if (characters(title) > TITLE_LENGTH_MAX) break;
-    const taken = yield* read('title-expiry', { title, namespace: memory.namespace });
+    const taken = yield* titleExpiryOf({ title, namespace: memory.namespace });
     if (taken === null) return yield* insert(retitled(memory, title), [], command, context);
     if (taken.expires_at !== null && taken.expires_at <= context.now) {
       const holder = yield* memoryByTitle(title, memory.namespace);

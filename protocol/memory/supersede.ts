@@ -1,7 +1,8 @@
 import type { MemoryId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { recordsWith } from '../decide/reads.js';
+
 import { chargeFor } from '../identity/ensure-quota.js';
 import { isEntity } from './entity.js';
 import type { Memory, MemoryRow } from './memory.js';
@@ -22,7 +23,7 @@ export function* supersede(
 ): Deciding<{ readonly memory: Memory }> {
   const { name: kind } = standardKind;
   const asked = { kind, member: 'standard_id', value: row.id, limit: 1 } as const;
-  const [standard] = yield* read('records-with', asked);
+  const [standard] = yield* recordsWith(asked);
   const found = isEntity(row)
     ? 'an entity'
     : standard === undefined

@@ -5,9 +5,10 @@ import { characters } from '../base/utf8.js';
 import type { Viewer } from '../base/viewer.js';
 import type { DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryByTitle, type ReadRequest } from '../decide/reads.js';
+import type { ReadRequest } from '../decide/reads.js';
 import { isExpired, isVisible } from './access.js';
 import type { Memory } from './memory.js';
+import { memoryByTitle } from './reads.js';
 import { giveWay } from './store.js';
 
 /** The viewer that claims a title, and the rows that the same transaction removes anyway. */

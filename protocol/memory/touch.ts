@@ -3,12 +3,14 @@ import type { AgentId, Instant } from '../base/meanings.js';
 import { instantAfter } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { type MemoryLife, memoryById, type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { RECALL_MIN_SCORE } from '../ranking/likelihood.js';
 import { isExpired } from './access.js';
 import type { LifePolicy } from './life-policy.js';
 import type { Memory } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
+import { consumeRecall, countAccess, recordRecall } from './mutations.js';
+import { type MemoryLife, memoryById, memoryLife, unusedRecallOf } from './reads.js';
 import type { RecallConsumption, RecalledMemory, RecallObservation } from './recall-ledger.js';
 
 interface Touch {
@@ -46,7 +48,7 @@ export function* decideTouch(
   const promoted: string[] = [];
   let touched = 0;
   for (const touch of yield* usesOf(command)) {
-    const life = yield* read('memory-life', { id: touch.id });
+    const life = yield* memoryLife({ id: touch.id });
     if (life === null || isExpired(life, context.now)) continue;
     touched += 1;
     const accessCount = Math.min(life.access_count + touch.count, ACCESS_COUNT_MAX);
@@ -60,18 +62,13 @@ export function* decideTouch(
         replaceMemory(row, { ...row, ...moved }, { word: 'life', reembed: false, lifeAt: context.now }),
       );
     }
-    mutations.push({
-      mutation: 'count-access',
-      id: life.id,
-      accessCount,
-      lastAccessedAt: laterOf(touch.lastAt, lastAt),
-    });
+    mutations.push(countAccess({ id: life.id, accessCount, lastAccessedAt: laterOf(touch.lastAt, lastAt) }));
   }
   for (const observation of command.observations ?? []) {
-    mutations.push({ mutation: 'record-recall', observation });
+    mutations.push(recordRecall({ observation }));
   }
   for (const consumption of command.consumptions ?? []) {
-    mutations.push({ mutation: 'consume-recall', consumption });
+    mutations.push(consumeRecall({ consumption }));
   }
   return decided({ touched, promoted }, mutations);
 }
@@ -84,7 +81,7 @@ function* usesOf({ touches, observations = [], consumptions = [] }: TouchMemorie
   const uses = new Map(touches.map((touch) => [touch.id, touch]));
   const named = new Map(consumptions.map((consumption) => [consumption.recallId, consumption]));
   for (const { recallId, agentId, consumedAt } of named.values()) {
-    const stored = yield* read('unused-recall', { recallId, agentId });
+    const stored = yield* unusedRecallOf({ recallId, agentId });
     const recalled = stored ?? recalledNow(observations, recallId, agentId);
     for (const [id, score] of recalled.slice(1)) {
       if (score < RECALL_MIN_SCORE) continue;

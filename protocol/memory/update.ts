@@ -3,7 +3,6 @@ import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, memoryByTitle } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { ownerOf } from '../identity/owner.js';
 import { isExpired, isVisible, mayChange } from './access.js';
@@ -11,6 +10,7 @@ import { aliasOfNewName } from './aliases.js';
 import { isEntity } from './entity.js';
 import { type Citation, higherTier, type Kind, type Memory, type MemoryRow, type Tier } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
+import { memoryById, memoryByTitle } from './reads.js';
 import { giveWay, keepsKind, preserveMetadata } from './store.js';
 import { supersede } from './supersede.js';
 

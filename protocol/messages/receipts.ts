@@ -2,12 +2,13 @@ import type { AgentId, MemoryId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, read } from '../decide/reads.js';
+import { tombstoneOf } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { addresseeOf } from '../identity/owner.js';
 import { NO_REST } from '../kinds/payload.js';
 import { isExpired } from '../memory/access.js';
 import { memoryKind } from '../memory/memory-kind.js';
+import { archivedMemory, memoryById } from '../memory/reads.js';
 import { inboxOf } from '../namespaces/mail.js';
 import { type Receipt, receiptKind } from './receipt-kind.js';
 
@@ -71,8 +72,8 @@ export function* decideDropReceipts({ ids }: DropReceipts): Deciding<DropReceipt
   for (const id of ids) {
     const row = yield* recordRow(receiptKind, id);
     if (row === null || (yield* memoryById(id)) !== null) continue;
-    if ((yield* read('archived-memory', { id })) !== null) continue;
-    if ((yield* read('tombstone', { kind: memoryKind.name, id })) === null) continue;
+    if ((yield* archivedMemory({ id })) !== null) continue;
+    if ((yield* tombstoneOf({ kind: memoryKind.name, id })) === null) continue;
     mutations.push(dropRecord(receiptKind, row, 'memory_removed'));
   }
   return decided({ dropped: mutations.length }, mutations);

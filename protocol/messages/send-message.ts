@@ -1,10 +1,10 @@
 import { failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import type { Memory } from '../memory/memory.js';
 import { insertMemory } from '../memory/memory-writes.js';
+import { memoryById } from '../memory/reads.js';
 
 /** Puts a message into the inbox of its addressee. */
 export interface SendMessage {

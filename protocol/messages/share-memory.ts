@@ -2,12 +2,13 @@ import type { AgentId, MemoryId } from '../base/meanings.js';
 import { failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, read } from '../decide/reads.js';
+import { tombstoneOf } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible } from '../memory/access.js';
 import { ADDRESSEE_KEYS, type Memory, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { insertMemory } from '../memory/memory-writes.js';
+import { memoryById } from '../memory/reads.js';
 import { notFound } from '../memory/update.js';
 import { SHARED_SOURCE, sharedNamespace } from '../namespaces/mail.js';
 
@@ -41,7 +42,7 @@ export function* decideShareMemory(
   if (source === null || isExpired(source, context.now) || !isVisible(source, viewer)) return notFound();
   const there = yield* memoryById(copyId);
   if (there !== null) return decided({ id: copyId, created: false }, []);
-  const removed = yield* read('tombstone', { kind: memoryKind.name, id: copyId });
+  const removed = yield* tombstoneOf({ kind: memoryKind.name, id: copyId });
   const copy = { ...copyOf(source, command, context), seen: removed?.seen ?? {} };
   const charge = yield* chargeFor(copy, null, context);
   if (!charge.ok) return failed(charge.error);

@@ -1,8 +1,9 @@
 import { isReservedNamespace } from '../base/ids.js';
 import type { AgentId } from '../base/meanings.js';
 import type { Gate } from '../decide/gate.js';
-import { type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { AGENTS_NAMESPACE, agentTitle } from '../identity/agent.js';
+import { titleExpiryOf } from '../memory/reads.js';
 import type { Standard } from '../memory/standard-kind.js';
 import {
   type GatePolicy,
@@ -12,6 +13,7 @@ import {
   type PolicyProblem,
   policyFor,
 } from './effective-policy.js';
+import { standardsOf } from './reads.js';
 
 /**
  * What holds for a gate of a namespace. Namespaces of the service itself have no policy. Where all that changes is private
@@ -40,7 +42,7 @@ export function* standardsAbove(
   let missing = namespacesAbove(namespace);
   while (missing.length > 0) {
     for (const name of missing) known.set(name, null);
-    const found = yield* read('standards-of', { namespaces: missing });
+    const found = yield* standardsOf({ namespaces: missing });
     for (const standard of found) known.set(standard.namespace, standard);
     const isAsked = given !== undefined && missing.includes(given.namespace);
     if (isAsked) known.set(given.namespace, given);
@@ -56,5 +58,5 @@ export function* standardsAbove(
 export function* isRegistered(agentId: AgentId | null): Reading<boolean> {
   if (agentId === null) return false;
   const title = agentTitle(agentId);
-  return (yield* read('title-expiry', { title, namespace: AGENTS_NAMESPACE })) !== null;
+  return (yield* titleExpiryOf({ title, namespace: AGENTS_NAMESPACE })) !== null;
 }

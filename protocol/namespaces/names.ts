@@ -1,11 +1,12 @@
 import { ENTITY_MATCHES_MAX } from '../base/limits.js';
 import type { DecisionContext } from '../decide/deciding.js';
-import { memoryById, type Reading, read } from '../decide/reads.js';
+import { type Reading, recordsWith } from '../decide/reads.js';
 import type { Row } from '../decide/rows.js';
 import { isExpired } from '../memory/access.js';
 import { type Alias, aliasKind } from '../memory/alias-kind.js';
 import { foldedAlias, isEntity } from '../memory/entity.js';
 import type { MemoryRow } from '../memory/memory.js';
+import { memoryById } from '../memory/reads.js';
 
 /** A name in the form in which names are compared, and the entity that asks for it, if there is one. */
 export interface NameClaim {
@@ -20,7 +21,7 @@ export function* nameHolder(
   { now }: DecisionContext,
 ): Reading<MemoryRow | null> {
   const asked = { kind: aliasKind.name, member: 'folded', value: folded, limit: ENTITY_MATCHES_MAX };
-  const rows = (yield* read('records-with', asked)) as readonly Row<Alias>[];
+  const rows = (yield* recordsWith(asked)) as readonly Row<Alias>[];
   let holder: MemoryRow | null = null;
   for (const { image } of rows) {
     if (image.namespace !== namespace || image.memory_id === except) continue;

@@ -4,7 +4,7 @@ import { utf8Bytes } from '../base/utf8.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Write } from '../decide/mutations.js';
-import { memoryById, memoryByTitle, type Reading, read } from '../decide/reads.js';
+import { type Reading, tombstoneOf } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { ownerOf } from '../identity/owner.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
@@ -14,6 +14,7 @@ import { entityIdOf, foldedAlias, isEntity } from '../memory/entity.js';
 import type { Memory, MemoryRow } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import { memoryById, memoryByTitle } from '../memory/reads.js';
 import { giveWay } from '../memory/store.js';
 import { nameHolder } from './names.js';
 
@@ -128,7 +129,7 @@ function textWith({ title, content }: Memory, added: readonly string[]): string 
 function* freeId(ids: readonly string[]): Reading<string> {
   for (const id of ids.slice(0, -1)) {
     if ((yield* memoryById(id)) !== null) continue;
-    if ((yield* read('tombstone', { kind: memoryKind.name, id })) === null) return id;
+    if ((yield* tombstoneOf({ kind: memoryKind.name, id })) === null) return id;
   }
   return ids.at(-1)!;
 }

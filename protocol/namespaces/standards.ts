@@ -5,15 +5,17 @@ import { type Failure, fail, failed, ok, type Result } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { GATES } from '../decide/gate.js';
-import { memoryById, type Reading, read } from '../decide/reads.js';
+import { type Reading, tombstoneOf } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { NO_REST } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { memoryKind } from '../memory/memory-kind.js';
+import { memoryById } from '../memory/reads.js';
 import { type Standard, standardKind } from '../memory/standard-kind.js';
 import { gatePolicy, isLooser, ofOperators, policiesOf } from './effective-policy.js';
 import { standardsAbove } from './gate-policy.js';
 import { type Governance, mergedGovernance } from './policy-members.js';
+import { holdsOthers } from './reads.js';
 import { EVERYWHERE } from './standard-chain.js';
 import { isOperators, STANDARD_MEMBERS, type StandardMember } from './standard-owner.js';
 
@@ -187,7 +189,7 @@ function* takesOver(image: Standard, before: Standard | null, viewer: Viewer): R
     image[member] !== null && (before === null || before[member] === null);
   if (viewer.all || !(begins('governance') || begins('parent_namespace'))) return null;
   const { namespace } = image;
-  if (!(yield* read('holds-others', { namespace, agentId: viewer.agentId }))) return null;
+  if (!(yield* holdsOthers({ namespace, agentId: viewer.agentId }))) return null;
   const message = `"${namespace}" holds memories of other agents: only an admin or the operator sets its first policy or parent`;
   return { code: 'FORBIDDEN', message };
 }
@@ -265,7 +267,7 @@ export function* decideUnpinRemoved(
   const id = row?.image.standard_id ?? null;
   if (row === null || id === null || (yield* memoryById(id)) !== null)
     return decided({ unpinned: false }, []);
-  const removed = yield* read('tombstone', { kind: memoryKind.name, id });
+  const removed = yield* tombstoneOf({ kind: memoryKind.name, id });
   if (removed === null) return decided({ unpinned: false }, []);
   const image: Standard = { ...row.image, standard_id: null, updated_at: context.now };
   const emptied = image.parent_namespace === null && image.governance === null;

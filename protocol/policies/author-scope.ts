@@ -1,11 +1,12 @@
 import { type Failure, failure } from '../base/result.js';
 import type { Approved } from '../decide/deciding.js';
-import { type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { isWhole, mayHold } from '../log/scope.js';
 import type { Changes } from '../memory/changes.js';
 import type { Command } from '../release.js';
 import { gatedAction } from './gated-action.js';
 import type { Judge, PolicyVerdict } from './policy.js';
+import { scopeOfAuthor } from './reads.js';
 
 /**
  * Judges what an approved command changes by the node that wrote the request, before its policy is asked. A node that
@@ -28,7 +29,7 @@ function* authorProblem(
     const message = `the action that ${writtenBy} requested is not executed: ${cause}`;
     return failure('GOVERNANCE_REFUSED', message, { id: pendingId, requested_at: writtenBy });
   };
-  const noted = yield* read('author-scope', { peerId: writtenBy });
+  const noted = yield* scopeOfAuthor({ peerId: writtenBy });
   if (noted === null) return refused('the scope of that node is not known here; reject the action');
   const { scope } = noted;
   if (isWhole(scope)) return null;

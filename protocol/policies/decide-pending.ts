@@ -10,7 +10,8 @@ import {
 } from '../decide/deciding.js';
 import { homeOf, notHome, numbered } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
-import { type Reading, read } from '../decide/reads.js';
+import { appendAudit } from '../decide/mutations.js';
+import { ownOrigin, type Reading, recordsWith } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { writtenProblem } from '../identity/ensure-quota.js';
@@ -154,7 +155,7 @@ function* settled(
 function* approvedOf({ id, image }: Row<PendingAction>): Reading<Approved> {
   const { command, pending_id: pendingId, requested_by, written_as: writtenAs, approver, reads } = image;
   const writtenBy = makerOf(id);
-  const isOwn = writtenBy === peerOfOrigin((yield* read('log-origin', {})).origin);
+  const isOwn = writtenBy === peerOfOrigin((yield* ownOrigin()).origin);
   const requester = { requestedBy: requested_by ?? '', writtenAs, isOwn };
   return { command, pendingId, writtenBy, requester, approver, reads };
 }
@@ -208,29 +209,29 @@ function recordOf(
 ): Mutation {
   const type = decision === 'deny' ? 'pending_action.denied' : 'pending_action.approved';
   const payload = { pending_id, action_type, namespace };
-  return { mutation: 'append-audit', event: { agentId, type, payload } };
+  return appendAudit({ event: { agentId, type, payload } });
 }
 
 /** The failure that names the home, where that is another node; null where it is this one. */
 export function* otherHome(id: string): Reading<Failure | null> {
   const home = yield* homeOf(id);
-  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  const self = peerOfOrigin((yield* ownOrigin()).origin);
   return home.peerId === self ? null : notHome(id, home);
 }
 
 /** The action of an id. One that this node took comes first: a record of another node cannot stand before it. */
 export function* pendingRow(pendingId: string): Reading<Row<PendingAction> | null> {
-  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  const self = peerOfOrigin((yield* ownOrigin()).origin);
   const own = yield* recordRow(pendingKind, homeId(self, pendingId));
   if (own !== null) return own;
   const asked = { kind: pendingKind.name, member: 'pending_id', value: pendingId, limit: 1 };
-  const [found] = yield* read('records-with', asked);
+  const [found] = yield* recordsWith(asked);
   return found === undefined ? null : yield* recordRow(pendingKind, found.id);
 }
 
 function* votesOn({ pending_id: value, namespace }: PendingAction): Reading<readonly Vote[]> {
   const asked = { kind: voteKind.name, member: 'pending_id', value, limit: APPROVALS_MAX };
-  const votes = (yield* read('records-with', asked)).map(({ image }) => image as Vote);
+  const votes = (yield* recordsWith(asked)).map(({ image }) => image as Vote);
   // A vote lies in the namespace of its action, which its author may write in.
   return votes
     .filter((vote) => vote.namespace === namespace)

@@ -4,7 +4,8 @@ import { instantAfter } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { numbered } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
-import { read } from '../decide/reads.js';
+import { recordsWith } from '../decide/reads.js';
+
 import { dropRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -46,7 +47,7 @@ export function* decideDropDecided(
     const facts = yield* numbered(id, { rest: NO_REST });
     mutations.push({ ...dropRecord(pendingKind, row, 'decided'), facts });
     const asked = { kind: voteKind.name, member: 'pending_id', value, limit: APPROVALS_MAX };
-    for (const vote of (yield* read('records-with', asked)) as readonly Row<Vote>[])
+    for (const vote of (yield* recordsWith(asked)) as readonly Row<Vote>[])
       mutations.push(dropRecord(voteKind, vote, 'action_removed'));
   }
   for (const id of votes) {

@@ -4,7 +4,8 @@ import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { GATES } from '../decide/gate.js';
-import { read } from '../decide/reads.js';
+import { ownOrigin, recordsWith } from '../decide/reads.js';
+
 import { dropRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { peerOfOrigin } from '../log/wire-operation.js';
@@ -66,9 +67,9 @@ export function* decideEndSessions(
   { policy }: DecisionContext,
 ): Deciding<EndSessionsOutcome> {
   const asked = { kind: rememberedKind.name, member: 'lasts', value: 'session', limit: REMEMBERED_LIST_MAX };
-  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  const self = peerOfOrigin((yield* ownOrigin()).origin);
   const ended: Row<Remembered>[] = [];
-  for (const { id } of yield* read('records-with', asked)) {
+  for (const { id } of yield* recordsWith(asked)) {
     const row = yield* recordRow(rememberedKind, id);
     if (row === null || row.image.session === policy.governance.session) continue;
     if (peerOfOrigin(row.stamp.origin) === self) ended.push(row);

@@ -1,9 +1,11 @@
 import { POLICY_REFUSALS_OF_AGENT_MAX, POLICY_REFUSALS_OF_NODE_MAX } from '../base/limits.js';
 import type { DecisionContext } from '../decide/deciding.js';
+import { appendAudit } from '../decide/mutations.js';
 import type { PermissionOp } from '../decide/permissions.js';
-import { after, type Reading, read } from '../decide/reads.js';
+import { after, type Reading } from '../decide/reads.js';
 import { dayOf, quotaHolder } from '../identity/quota.js';
 import type { GatedAction } from './gated-action.js';
+import { refusalsNoted } from './reads.js';
 
 /** The type of the records; the index that counts them names it. */
 export const POLICY_REFUSAL = 'governance.policy_refusal';
@@ -26,10 +28,10 @@ export function* noteRefusal(
   { now }: Pick<DecisionContext, 'now'>,
 ): Reading<void> {
   const agentId = quotaHolder(viewer.agentId ?? 'operator');
-  const { ofAgent, ofNode } = yield* read('refusals-noted', { agentId, since: dayOf(now) });
+  const { ofAgent, ofNode } = yield* refusalsNoted({ agentId, since: dayOf(now) });
   const room = Math.min(POLICY_REFUSALS_OF_AGENT_MAX - ofAgent, POLICY_REFUSALS_OF_NODE_MAX - ofNode);
   if (room <= 0) return;
   const last = room === 1 ? { last_of_day: true } : {};
   const payload = { action, op, namespace, memory_id: memoryId, reason, ...last };
-  yield* after([{ mutation: 'append-audit', event: { agentId, type: POLICY_REFUSAL, payload } }]);
+  yield* after([appendAudit({ event: { agentId, type: POLICY_REFUSAL, payload } })]);
 }

@@ -4,7 +4,7 @@ import { fail, failed } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
 import { type Deciding, type DecisionContext, decided, type PutAside } from '../decide/deciding.js';
 import { numbered } from '../decide/home.js';
-import { read } from '../decide/reads.js';
+import { ownOrigin, tombstoneOf } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import { requesterViewer } from '../decide/requester.js';
 import type { SeenRow } from '../decide/rows.js';
@@ -15,6 +15,7 @@ import { NO_REST } from '../kinds/payload.js';
 import { peerOfOrigin } from '../log/wire-operation.js';
 import type { Approver } from '../namespaces/effective-policy.js';
 import { type AskedPlace, type ComingRow, type PendingAction, pendingKind } from './pending-kind.js';
+import { openPendings } from './reads.js';
 
 /** Puts a command aside until it is approved (interface §2.6). This node is the home of the pending action. */
 export interface RequestApproval {
@@ -52,17 +53,17 @@ export function* decideRequestApproval(
   context: DecisionContext,
 ): Deciding<RequestApprovalOutcome> {
   const { pendingId, requestedBy } = request;
-  const self = peerOfOrigin((yield* read('log-origin', {})).origin);
+  const self = peerOfOrigin((yield* ownOrigin()).origin);
   const id = homeId(self, pendingId);
   // The call may be one that was sent before and not answered.
   const known = yield* recordRow(pendingKind, id);
   if (known !== null) return decided({ pending: known.image }, []);
-  if ((yield* read('tombstone', { kind: pendingKind.name, id })) !== null) {
+  if ((yield* tombstoneOf({ kind: pendingKind.name, id })) !== null) {
     return fail('PENDING_ACTION_STATE_INVALID', 'this action was decided long ago; send a new request', {
       id: pendingId,
     });
   }
-  const open = yield* read('open-pendings', { requestedBy, limit: PENDINGS_OPEN_MAX });
+  const open = yield* openPendings({ requestedBy, limit: PENDINGS_OPEN_MAX });
   if (open >= PENDINGS_OPEN_MAX) {
     return fail(
       'QUOTA_EXCEEDED',

@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
-import { type Reading, read } from '../decide/reads.js';
+import { digestOfText, type Reading } from '../decide/reads.js';
 import type { SeenRow } from '../decide/rows.js';
 import { linkId } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
@@ -18,12 +18,12 @@ export function* seenRows(changes: Changes, viewer: Viewer): Reading<readonly Se
   const seen: SeenRow[] = [];
   for (const { id, version, ...row } of memories.values()) {
     const text = memoryKind.payload.text({ ...row, id, version, ...MOVED_BY_READS });
-    seen.push({ kind: 'memory', id, version, digest: yield* read('text-digest', { text }) });
+    seen.push({ kind: 'memory', id, version, digest: yield* digestOfText({ text }) });
   }
   for (const { before } of linkChanges(changes.mutations)) {
     if (before === null) continue;
     const text = linkKind.payload.text(before);
-    seen.push({ kind: 'link', id: linkId(before), version: 0, digest: yield* read('text-digest', { text }) });
+    seen.push({ kind: 'link', id: linkId(before), version: 0, digest: yield* digestOfText({ text }) });
   }
   return seen.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 }

@@ -5,7 +5,8 @@ import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../decide/adoption-
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { adoptionsBy, homeOf } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
-import { type Reading, read } from '../decide/reads.js';
+import { appendAudit } from '../decide/mutations.js';
+import { ownOrigin, type Reading } from '../decide/reads.js';
 import { putRecord } from '../decide/record-writes.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -38,7 +39,7 @@ export function* decideAdoptPeer(
     const message = `"${peerId}" is not a peer id; "mesh status" shows the peer ids of the mesh`;
     return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });
   }
-  const { origin } = yield* read('log-origin', {});
+  const { origin } = yield* ownOrigin();
   const self = peerOfOrigin(origin);
   const makers = yield* makersOf(peerId, self);
   if (makers.size === 0)
@@ -56,7 +57,7 @@ export function* decideAdoptPeer(
     mutations.push(yield* putRecord(adoptionKind, { id, namespace: MESH_NAMESPACE }, image));
   }
   const event = { agentId: by, type: 'mesh.adopted', payload: { peer: peerId, home: self, adopted } };
-  return decided({ home: self, adopted }, [...mutations, { mutation: 'append-audit', event }]);
+  return decided({ home: self, adopted }, [...mutations, appendAudit({ event })]);
 }
 
 /** The makers whose subjects a node is the home of, each with the number of the next home. */

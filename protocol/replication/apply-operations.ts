@@ -7,7 +7,9 @@ import { includes } from '../base/version-vector.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { mayWrite } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
-import { after, type Reading, read } from '../decide/reads.js';
+import { after, ownOrigin, type Reading, subjectRow, versionsOf } from '../decide/reads.js';
+import { useEnvelope } from '../identity/mutations.js';
+import { boundKeyOf } from '../identity/reads.js';
 import type { Kind } from '../kinds/kind.js';
 import { covers, type Version } from '../kinds/version.js';
 import { EPOCH_KIND, type EpochNotice, epochNoticeOf } from '../log/epoch-notice.js';
@@ -20,8 +22,23 @@ import {
   type SignedHead,
   type VerifiedOperation,
 } from '../log/wire-operation.js';
+import { dropArchived } from '../memory/mutations.js';
+import { scopeOfAuthor } from '../policies/reads.js';
 import type { ParkedOperation, RefusedOperation } from '../wire/bodies.js';
+import { appendForeign, recordConflict, setBranchAside, unpark, useNonce } from './mutations.js';
 import { admits, purgeReasonOf, versionOf } from './payloads.js';
+import {
+  epochNotices,
+  historyOf,
+  nonceUsed,
+  operationHash,
+  originHead,
+  originsOf,
+  parkedOperations,
+  parkedReason,
+  renamedWhole,
+  subjectsBeyond,
+} from './reads.js';
 import { repairRenamed } from './repair.js';
 import { reachesOut } from './scope.js';
 import { replayed } from './use-nonce.js';
@@ -78,12 +95,12 @@ export function* decideApplyOperations(
   const { nonce } = command;
   const first: Mutation[] = [];
   if (nonce !== null) {
-    const used = yield* read('nonce-used', nonce);
+    const used = yield* nonceUsed(nonce);
     if (used) return replayed();
-    first.push({ mutation: 'use-nonce', nonce });
+    first.push(useNonce({ nonce }));
   }
   yield* after(first);
-  const self = yield* read('log-origin', {});
+  const self = yield* ownOrigin();
   const signatures = new Map(command.heads.map((head) => [operationId(head.origin, head.seq), head]));
   const parked: ParkedOperation[] = [];
   const refused: RefusedOperation[] = [];
@@ -95,14 +112,14 @@ export function* decideApplyOperations(
   for (const operation of command.operations) {
     const { origin, seq } = operation;
     if (blocked.has(origin)) continue;
-    if (!notices.has(origin)) notices.set(origin, yield* read('epoch-notices', { origin }));
+    if (!notices.has(origin)) notices.set(origin, yield* epochNotices({ origin }));
     const isRenamed = ({ keep, renamed }: EpochNotice) => seq === keep + 1 && operation.hash === renamed;
     const place = notices.get(origin)!.some(isRenamed)
       ? yield* refusedAsRenamed(origin)
       : yield* placeOf(operation, self, context);
     have[origin] = place.have;
     if (place.kind === 'known') {
-      const reason = yield* read('parked-reason', { origin, seq });
+      const reason = yield* parkedReason({ origin, seq });
       // A peer that offers it again must hear again that it has no effect.
       if (reason === null) noop += 1;
       else parked.push({ op_id: operationId(origin, seq), reason });
@@ -116,13 +133,12 @@ export function* decideApplyOperations(
     }
     const effect = yield* effectOf(operation, context);
     const head = signatures.get(operationId(origin, seq));
-    const append: Mutation = {
-      mutation: 'append-foreign',
+    const append: Mutation = appendForeign({
       // An operation outside its maker's scope is kept header-only.
       operation: effect.parked === 'out_of_scope' ? { ...operation, payload: null } : operation,
       parked: effect.parked,
       headSignature: head?.hash === operation.hash ? head.signature : null,
-    };
+    });
     yield* after([...effect.mutations, append, ...(yield* useOf(operation, context))]);
     have[origin] = seq;
     if (effect.parked !== null) parked.push({ op_id: operationId(origin, seq), reason: effect.parked });
@@ -142,9 +158,9 @@ function* useOf(
 ): Reading<readonly Mutation[]> {
   if (envelope === undefined || envelope.expiresAtMs < nowMs - CLOCK_AHEAD_MS_MAX) return [];
   const { agentId, publicKey, fingerprint, expiresAtMs } = envelope;
-  const bound = yield* read('agent-key', { agentId });
+  const bound = yield* boundKeyOf({ agentId });
   if (bound !== null && !isSameKey(bound, publicKey)) return [];
-  return [{ mutation: 'use-envelope', fingerprint, expiresAtMs, memoryId: String(subject) }];
+  return [useEnvelope({ fingerprint, expiresAtMs, memoryId: String(subject) })];
 }
 
 type Place =
@@ -160,17 +176,17 @@ function* placeOf(
 ): Reading<Place> {
   const { origin, seq } = operation;
   const own = origin === self.origin;
-  const known = own ? null : yield* read('origin-head', { origin });
+  const known = own ? null : yield* originHead({ origin });
   const have = own ? self.seq : (known?.seq ?? 0);
   const refused = (reason: RefusalReason): Place => ({ kind: 'refused', have, reason });
   if (seq <= have) {
     // Another operation has this number: a database was restored from a copy and continued.
-    const hash = yield* read('operation-hash', { origin, seq });
+    const hash = yield* operationHash({ origin, seq });
     return hash === null || hash === operation.hash ? { kind: 'known', have } : refused('fork');
   }
   if (own) return refused('own_ahead');
   if (seq > have + 1) return refused('gap');
-  if (known === null && (yield* read('origins-of', { peerId: peerOfOrigin(origin) })) >= PEER_ORIGINS_MAX)
+  if (known === null && (yield* originsOf({ peerId: peerOfOrigin(origin) })) >= PEER_ORIGINS_MAX)
     return refused('bad_chain');
   if (known !== null && operation.prevHash !== known.head) return refused('fork');
   if (!isHlc(operation.hlc)) return refused('bad_chain');
@@ -180,7 +196,7 @@ function* placeOf(
 
 /** Refuses a history under its old origin when it has another origin now. */
 function* refusedAsRenamed(origin: Origin): Reading<Place> {
-  const known = yield* read('origin-head', { origin });
+  const known = yield* originHead({ origin });
   return { kind: 'refused', have: known?.seq ?? 0, reason: 'fork' };
 }
 
@@ -217,21 +233,21 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
   const { subject: id, namespace } = operation;
   if (!(yield* mayWrite(kind, id, incoming))) return parkedFor('not_home');
   const subject = { kind: kind.name, id };
-  const state = yield* read('subject-versions', subject);
+  const state = yield* versionsOf(subject);
   const mutations: Mutation[] = [];
   // A version that has seen all others cannot be in conflict.
   if (!state.every((version) => includes(incoming.covers, version.origin, version.seq))) {
-    const history = yield* read('subject-history', subject);
+    const history = yield* historyOf(subject);
     for (const other of history) {
       const lost = loserOf<HistoricEdit>(kind, operation, other);
       if (lost !== null) {
-        mutations.push({ mutation: 'record-conflict', kind: kind.name, subject: id, namespace, ...lost });
+        mutations.push(recordConflict({ kind: kind.name, subject: id, namespace, ...lost }));
       }
     }
   }
   if (state.some((version) => covers(version, incoming))) return { parked: null, mutations };
   const versions = joinVersions(state, [incoming]);
-  const before = state.length === 0 ? null : yield* read('subject-row', subject);
+  const before = state.length === 0 ? null : yield* subjectRow(subject);
   const settled = settle(kind, versions);
   mutations.push({
     mutation: 'settle',
@@ -254,11 +270,9 @@ function* purgeEffect(operation: Readable, kind: Kind): Reading<Effect> {
   const { subject: id, seen } = operation;
   const reason = purgeReasonOf(operation.payload);
   if (reason === null) return parkedFor('invalid');
-  const versions = yield* read('subject-versions', { kind: kind.name, id });
+  const versions = yield* versionsOf({ kind: kind.name, id });
   const gone = versions.every(({ origin, seq, image }) => image === null && includes(seen, origin, seq));
-  return gone && reason === 'request'
-    ? { parked: null, mutations: [{ mutation: 'drop-archived', id }] }
-    : NO_EFFECT;
+  return gone && reason === 'request' ? { parked: null, mutations: [dropArchived({ id })] } : NO_EFFECT;
 }
 
 /**
@@ -269,13 +283,13 @@ function* epochEffect(operation: Readable, context: DecisionContext): Reading<Ef
   const notice = epochNoticeOf(operation);
   if (notice === null) return parkedFor('invalid');
   const { from, keep, renamed } = notice;
-  const here = yield* read('operation-hash', { origin: from, seq: keep + 1 });
+  const here = yield* operationHash({ origin: from, seq: keep + 1 });
   if (here !== renamed) return NO_EFFECT;
   // Move an operation aside only when it is also here under its other name.
-  const whole = yield* read('renamed-whole', { from, keep, to: operation.origin });
+  const whole = yield* renamedWhole({ from, keep, to: operation.origin });
   if (!whole) return parkedFor('invalid');
-  const subjects = yield* read('subjects-beyond', { origin: from, seq: keep });
-  yield* after([{ mutation: 'set-branch-aside', origin: from, keep, to: operation.origin }]);
+  const subjects = yield* subjectsBeyond({ origin: from, seq: keep });
+  yield* after([setBranchAside({ origin: from, keep, to: operation.origin })]);
   yield* repairRenamed(subjects, context, 'by-notice');
   return NO_EFFECT;
 }
@@ -285,16 +299,16 @@ export function* decideRetryParked(
   command: RetryParked,
   context: DecisionContext,
 ): Deciding<RetryParkedOutcome> {
-  const operations = yield* read('parked-operations', command);
+  const operations = yield* parkedOperations(command);
   let applied = 0;
   for (const [, wire] of operations) {
-    const noted = yield* read('author-scope', { peerId: peerOfOrigin(wire.origin) });
+    const noted = yield* scopeOfAuthor({ peerId: peerOfOrigin(wire.origin) });
     const scope = noted?.scope ?? null;
     const effect = yield* effectOf({ ...wire, hash: '', refusal: null, scope }, context);
     if (effect.parked !== null) continue;
     applied += 1;
     const { origin, seq } = wire;
-    yield* after([...effect.mutations, { mutation: 'unpark', origin, seq }]);
+    yield* after([...effect.mutations, unpark({ origin, seq })]);
   }
   return decided({ applied, last: operations.at(-1)?.[0] ?? null }, []);
 }

@@ -1,8 +1,10 @@
 import type { Origin } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { after, type Reading, read } from '../decide/reads.js';
+import { after, ownOrigin, type Reading } from '../decide/reads.js';
 import type { EpochNotice } from '../log/epoch-notice.js';
+import { beginEpoch } from './mutations.js';
+import { operationHash, subjectsBeyond } from './reads.js';
 import { repairRenamed } from './repair.js';
 
 /**
@@ -31,19 +33,19 @@ export function* decideBeginEpoch(
   context: DecisionContext,
 ): Deciding<BeginEpochOutcome> {
   const { epoch, reason } = command;
-  const self = yield* read('log-origin', {});
+  const self = yield* ownOrigin();
   const keep = command.keep ?? self.seq;
   if (keep > self.seq) return fail('CONFLICT', 'the log ends before the last operation to keep');
   const notice = keep < self.seq ? yield* noticeOf(self.origin, keep) : null;
-  const subjects = yield* read('subjects-beyond', { origin: self.origin, seq: keep });
-  yield* after([{ mutation: 'begin-epoch', epoch, reason, keep, notice }]);
+  const subjects = yield* subjectsBeyond({ origin: self.origin, seq: keep });
+  yield* after([beginEpoch({ epoch, reason, keep, notice })]);
   yield* repairRenamed(subjects, context, 'here');
-  const { origin } = yield* read('log-origin', {});
+  const { origin } = yield* ownOrigin();
   return decided({ origin }, []);
 }
 
 /** The notice about the operations of an own origin after `keep`, before they are renamed. */
 export function* noticeOf(from: Origin, keep: number): Reading<EpochNotice | null> {
-  const renamed = yield* read('operation-hash', { origin: from, seq: keep + 1 });
+  const renamed = yield* operationHash({ origin: from, seq: keep + 1 });
   return renamed === null ? null : { from, keep, renamed };
 }

@@ -1,6 +1,6 @@
 import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { memoryById, memoryByTitle, read } from '../decide/reads.js';
+import { tombstoneOf } from '../decide/reads.js';
 import { ownerOf } from '../identity/owner.js';
 import { mayHold } from '../log/scope.js';
 import { isExpired } from '../memory/access.js';
@@ -13,6 +13,7 @@ import {
 } from '../memory/memory.js';
 import { memoryPayload } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import { memoryById, memoryByTitle } from '../memory/reads.js';
 import { giveWay, withAttestation } from '../memory/store.js';
 
 /** A memory of a peer that knows no operations (reference-federation §1.7). */
@@ -67,7 +68,7 @@ export function* decideReceive(command: ReceiveMemory, context: DecisionContext)
       replaceMemory(named, revived, { reembed: true }),
     ]);
   }
-  const tombstone = yield* read('tombstone', { kind: 'memory', id: memory.id });
+  const tombstone = yield* tombstoneOf({ kind: 'memory', id: memory.id });
   if (tombstone !== null && memory.updated_at <= tombstone.deleted_at) return unchanged(memory.id);
   return decided({ id: memory.id, change: 'created' }, [
     ...room,

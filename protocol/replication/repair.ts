@@ -2,12 +2,32 @@ import { canonicalJson } from '../base/canonical-json.js';
 import { includes } from '../base/version-vector.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { after, type Reading, read, type StoredSubject } from '../decide/reads.js';
+import { after, ownOrigin, type Reading } from '../decide/reads.js';
 import type { Kind, Subject } from '../kinds/kind.js';
 import type { Settled, Version } from '../kinds/version.js';
 import type { KindNamespace, OperationPlace } from '../log/ranges.js';
 import type { VerifiedOperation } from '../log/wire-operation.js';
 import { type Derived, deriveVersions, type LoggedOperation, sameDots } from './derive.js';
+import {
+  forgetConflicts,
+  parkElsewhere,
+  recordConflict,
+  recountDigest,
+  recountQuotas,
+  restoreOperation,
+  unpark,
+} from './mutations.js';
+import {
+  digestHolds,
+  historyOf,
+  isLogged,
+  loggedHash,
+  logOf,
+  operationHash,
+  originHead,
+  type StoredSubject,
+  storedSubject,
+} from './reads.js';
 import {
   type MissingPayload,
   type RepairedRow,
@@ -63,8 +83,8 @@ export function* decideRepairSubjects(
     const kind = context.kinds.named(subject.kind);
     // A later release wrote this kind; this release has no row of it.
     if (kind === null) continue;
-    const stored = yield* read('stored-subject', subject);
-    const log = yield* read('subject-log', subject);
+    const stored = yield* storedSubject(subject);
+    const log = yield* logOf(subject);
     const gap = yield* gapOf(log, stored);
     const removes = back.subjects.has(key) || takesEffect(command, kind, stored, log);
     const verdict =
@@ -91,15 +111,13 @@ export function* decideRepairSubjects(
     if (command.dryRun) continue;
     yield* after(verdict.mutations);
     // An operation that arrived while the row was missing was not compared for conflicts.
-    const history = yield* read('subject-history', subject);
+    const history = yield* historyOf(subject);
     yield* after(lossesAmong(kind, history).map((lost) => conflict(kind, subject.id, namespace, lost)));
   }
   const recounted = yield* recount(sums.sorted(), command.dryRun);
   // A damaged row may have been counted with any number of bytes.
   if (!command.dryRun) {
-    yield* after(
-      [...charged].sort().map((namespace): Mutation => ({ mutation: 'recount-quotas', namespace })),
-    );
+    yield* after([...charged].sort().map((namespace): Mutation => recountQuotas({ namespace })));
   }
   const { restored, refused } = back;
   const outcome: RepairOutcome = { repaired, missing, restored, refused, sound, recounted, unreadable };
@@ -123,9 +141,9 @@ function takesEffect(
 function* recount(sums: readonly KindNamespace[], dryRun: boolean): Reading<readonly KindNamespace[]> {
   const recounted: KindNamespace[] = [];
   for (const sum of sums) {
-    if (yield* read('digest-holds', sum)) continue;
+    if (yield* digestHolds(sum)) continue;
     recounted.push(sum);
-    if (!dryRun) yield* after([{ mutation: 'recount-digest', ...sum }]);
+    if (!dryRun) yield* after([recountDigest({ ...sum })]);
   }
   return recounted;
 }
@@ -145,10 +163,10 @@ export function* repairRenamed(
   for (const subject of subjects) {
     const kind = context.kinds.named(subject.kind);
     if (kind === null) continue;
-    const history = yield* read('subject-history', subject);
-    const namespace = (yield* read('subject-log', subject)).at(-1)?.namespace ?? '';
+    const history = yield* historyOf(subject);
+    const namespace = (yield* logOf(subject)).at(-1)?.namespace ?? '';
     const losses = lossesAmong(kind, history).map((lost) => conflict(kind, subject.id, namespace, lost));
-    yield* after([{ mutation: 'forget-conflicts', ...subject }, ...losses]);
+    yield* after([forgetConflicts({ ...subject }), ...losses]);
   }
 }
 
@@ -158,7 +176,7 @@ function conflict(
   namespace: string,
   lost: { readonly loser: HistoricEdit; readonly winner: HistoricEdit },
 ): Mutation {
-  return { mutation: 'record-conflict', kind, subject, namespace, ...lost };
+  return recordConflict({ kind, subject, namespace, ...lost });
 }
 
 interface Restored {
@@ -177,7 +195,7 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
   for (const operation of operations.toSorted((a, b) => b.seq - a.seq)) {
     const { origin, seq, payload, refusal, subject: id } = operation;
     const kind = kinds.ofWord(operation.kind)?.kind ?? null;
-    const known = yield* read('operation-hash', { origin, seq });
+    const known = yield* operationHash({ origin, seq });
     const fits = known !== null && known === operation.hash && refusal === null;
     const idle = fits && payload === null && !(kind !== null && (yield* needsHeader(operation, kind)));
     const reaching = fits && payload !== null && kind !== null && (yield* reachesOut(operation, kind));
@@ -189,7 +207,7 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
     if (kind !== null) subjects.set(keyOf(kind.name, id), { kind: kind.name, id });
     if (dryRun) continue;
     const conflicts = kind === null ? [] : yield* conflictsOf(operation, kind);
-    yield* after([{ mutation: 'restore-operation', operation }, ...conflicts]);
+    yield* after([restoreOperation({ operation }), ...conflicts]);
   }
   return { subjects, restored, refused };
 }
@@ -199,8 +217,8 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
  * this payload, and all nodes may have dropped it. Otherwise the sender may only be withholding the payload.
  */
 function* needsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kind: Kind): Reading<boolean> {
-  if ((yield* read('logged-hash', { origin, seq })) === hash) return false;
-  const log = yield* read('subject-log', { kind: kind.name, id });
+  if ((yield* loggedHash({ origin, seq })) === hash) return false;
+  const log = yield* logOf({ kind: kind.name, id });
   return log.some(
     (one) =>
       one.payload !== null &&
@@ -212,7 +230,7 @@ function* needsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kin
 /** The operations that lose against an operation that had no payload before, or that it loses against. */
 function* conflictsOf(operation: VerifiedOperation, kind: Kind): Reading<readonly Mutation[]> {
   const { subject: id, namespace } = operation;
-  const history = yield* read('subject-history', { kind: kind.name, id });
+  const history = yield* historyOf({ kind: kind.name, id });
   return history.flatMap((other): Mutation[] => {
     const lost = loserOf<HistoricEdit>(kind, operation, other);
     return lost === null ? [] : [conflict(kind, id, namespace, lost)];
@@ -228,9 +246,9 @@ function* gapOf(log: readonly LoggedOperation[], { row }: StoredSubject): Readin
   const { origin, origin_seq: seq } = row.stamp;
   if (log.some((one) => one.origin === origin && one.seq === seq)) return null;
   // The log has it under the name of another subject.
-  if (yield* read('is-logged', { origin, seq })) return null;
-  const self = yield* read('log-origin', {});
-  const end = origin === self.origin ? self.seq : ((yield* read('origin-head', { origin }))?.seq ?? 0);
+  if (yield* isLogged({ origin, seq })) return null;
+  const self = yield* ownOrigin();
+  const end = origin === self.origin ? self.seq : ((yield* originHead({ origin }))?.seq ?? 0);
   return seq >= 1 && seq <= end ? { origin, seq } : null;
 }
 
@@ -260,8 +278,8 @@ function verdictOf(
   const problem = problemOf(kind, stored, settled, siblings);
   if (problem === null && unparked.length + outOfScope.length === 0) return { ...NOTHING, missing };
   const mutations: Mutation[] = [
-    ...unparked.map((place): Mutation => ({ mutation: 'unpark', ...place })),
-    ...outOfScope.map((place): Mutation => ({ mutation: 'park-elsewhere', ...place })),
+    ...unparked.map((place): Mutation => unpark({ ...place })),
+    ...outOfScope.map((place): Mutation => parkElsewhere({ ...place })),
     {
       ...{ mutation: 'rebuild', kind: kind.name, id, settled, siblings },
       archive: removes ? (settled?.removal?.was ?? null) : null,

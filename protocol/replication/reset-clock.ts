@@ -1,10 +1,12 @@
 import type { Origin } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import type { RenamedTail } from '../decide/mutations.js';
-import { after, read } from '../decide/reads.js';
+import { after, ownOrigin } from '../decide/reads.js';
 import type { Subject } from '../kinds/kind.js';
 import { noticeOf } from './begin-epoch.js';
+import type { RenamedTail } from './mutations.js';
+import { resetClock } from './mutations.js';
+import { logAhead, subjectsBeyond } from './reads.js';
 import { repairRenamed } from './repair.js';
 
 /**
@@ -36,21 +38,21 @@ export function* decideResetClock(
   context: DecisionContext,
 ): Deciding<ResetClockOutcome> {
   const { reason, dryRun } = command;
-  const { aheadMs, tails } = yield* read('log-ahead', {});
+  const { aheadMs, tails } = yield* logAhead();
   const renamed: RenamedTail[] = [];
   const subjects: Subject[] = [];
   for (const [index, { origin: from, keep }] of tails.entries()) {
     const notice = yield* noticeOf(from, keep);
     if (notice === null) return fail('DATA_DAMAGED', `the log has lost operation ${keep + 1} of ${from}`);
     renamed.push({ from, keep, epoch: epochOf(command.epoch, tails.length - 1 - index), notice });
-    subjects.push(...(yield* read('subjects-beyond', { origin: from, seq: keep })));
+    subjects.push(...(yield* subjectsBeyond({ origin: from, seq: keep })));
   }
   if (!dryRun && aheadMs > 0) {
-    yield* after([{ mutation: 'reset-clock', reason, tails: renamed }]);
+    yield* after([resetClock({ reason, tails: renamed })]);
     yield* repairRenamed(subjects, context, 'here');
   }
   const restamped = tails.reduce((sum, { operations }) => sum + operations, 0);
-  const { origin } = yield* read('log-origin', {});
+  const { origin } = yield* ownOrigin();
   return decided({ aheadMs, restamped, origin }, []);
 }
 

@@ -1,8 +1,9 @@
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
+import { savePeerProgress } from './mutations.js';
 import type { SavePeerProgress } from './peer-progress.js';
 
 /** Saves what a node knows about its deliveries: local, not replicated, and valid whatever was stored before. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
 export function* decidePeerProgress(command: SavePeerProgress): Deciding<Done> {
-  return decided({}, [{ mutation: 'save-peer-progress', command }]);
+  return decided({}, [savePeerProgress({ command })]);
 }

@@ -1,10 +1,11 @@
 import { APPROVALS_MAX } from '../base/limits.js';
 import { includes } from '../base/version-vector.js';
-import { type Reading, read } from '../decide/reads.js';
+import { type Reading, recordsWith, subjectRow } from '../decide/reads.js';
 import type { About, Kind } from '../kinds/kind.js';
 import { isWhole, mayHold, mayHoldBelow } from '../log/scope.js';
 import type { VerifiedOperation } from '../log/wire-operation.js';
 import { pendingKind } from '../policies/pending-kind.js';
+import { namespacesOf, placesOf } from './reads.js';
 import { maximal } from './versions.js';
 
 /**
@@ -23,7 +24,7 @@ export function* reachesOut(operation: VerifiedOperation, kind: Kind): Reading<b
   const about = kind.about(subject);
   if (about.length === 0) return false;
   // A subject that is known here was judged before.
-  if ((yield* read('subject-places', { kind: kind.name, id: subject })).length > 0) return false;
+  if ((yield* placesOf({ kind: kind.name, id: subject })).length > 0) return false;
   for (const each of about) if (!(yield* isInside(each, operation, isOutside))) return true;
   return false;
 }
@@ -41,8 +42,8 @@ function* liesOutside(
 ): Reading<boolean> {
   const subject = { kind: kind.name, id };
   // Most subjects were never outside: that check is quick, and a subject may have thousands of operations.
-  if (!(yield* read('subject-namespaces', subject)).some(isOutside)) return false;
-  const all = yield* read('subject-places', subject);
+  if (!(yield* namespacesOf(subject)).some(isOutside)) return false;
+  const all = yield* placesOf(subject);
   // Operations that build on it do not say what it was allowed to do.
   const places = all.filter((place) =>
     place.origin === origin ? place.seq < seq : !includes(place.seen, origin, seq),
@@ -64,13 +65,13 @@ function* isInside(
 ): Reading<boolean> {
   if (kind === 'pending') {
     const asked = { kind: pendingKind.name, member: 'pending_id', value: id, limit: APPROVALS_MAX };
-    const actions = yield* read('records-with', asked);
+    const actions = yield* recordsWith(asked);
     return actions.length > 0 && actions.every((action) => action.namespace === namespace);
   }
   const subject = { kind, id };
-  const places = yield* read('subject-places', subject);
+  const places = yield* placesOf(subject);
   if (places.length > 0) return places.some((place) => !isOutside(place.namespace));
   // A row from before the log.
-  const row = yield* read('subject-row', subject);
+  const row = yield* subjectRow(subject);
   return row !== null && !isOutside(row.namespace);
 }

@@ -1,7 +1,9 @@
 import type { AgentId } from '../base/meanings.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
+import { appendAudit } from '../decide/mutations.js';
 import type { OperationPlace } from '../log/ranges.js';
+import { dropPayloads, noteIntegrity } from './mutations.js';
 
 /** `accepted`: rows that were accepted as they were. `reembed`: how far a call for new vectors came. */
 export type IntegrityName = 'scrub' | 'mesh' | 'accepted' | 'reembed';
@@ -24,13 +26,13 @@ export interface DropPayloads {
 /** Remembers a finding about the state of the rows; local, not replicated. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
 export function* decideNoteIntegrity({ name, facts, audit }: NoteIntegrity): Deciding<Done> {
-  const mutations: Mutation[] = [{ mutation: 'note-integrity', name, facts }];
-  if (audit !== null) mutations.push({ mutation: 'append-audit', event: { ...audit, payload: facts } });
+  const mutations: Mutation[] = [noteIntegrity({ name, facts })];
+  if (audit !== null) mutations.push(appendAudit({ event: { ...audit, payload: facts } }));
   return decided({}, mutations);
 }
 
 /** Drops payloads that another version has superseded; a superseded version stays superseded. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
 export function* decideDropPayloads({ places }: DropPayloads): Deciding<Done> {
-  return decided({}, [{ mutation: 'drop-payloads', places }]);
+  return decided({}, [dropPayloads({ places })]);
 }

@@ -1,9 +1,10 @@
 import { type Deciding, type DecisionContext, type Done, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { read, type StoredSubject } from '../decide/reads.js';
 import type { Kind, Subject } from '../kinds/kind.js';
 import type { KindNamespace } from '../log/ranges.js';
+import { acceptRow, dropSuspects, noteSuspects, recountDigest, recountQuotas } from './mutations.js';
 import { versionOf } from './payloads.js';
+import { type StoredSubject, storedSubject } from './reads.js';
 
 /** Marks subjects whose rows were found damaged; they are repaired in the background. Local, not replicated. */
 export interface NoteSuspects {
@@ -31,7 +32,7 @@ export interface SettleSuspectsOutcome {
 /** Marks subjects whose rows were found damaged. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
 export function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Done> {
-  return decided({}, [{ mutation: 'note-suspects', subjects }]);
+  return decided({}, [noteSuspects({ subjects })]);
 }
 
 /**
@@ -46,7 +47,7 @@ export function* decideSettleSuspects(
   const kept: Subject[] = [];
   const sums: KindNamespace[] = [];
   for (const subject of accept) {
-    const stored = yield* read('stored-subject', subject);
+    const stored = yield* storedSubject(subject);
     // Concurrent versions cannot be merged when the log lost the text of one, whatever the row says.
     const isMergeable = stored.siblings.length === 0;
     const usable = isUsable(kinds.of(subject.kind), subject.id, stored);
@@ -60,12 +61,12 @@ export function* decideSettleSuspects(
   }
   const settled = [...sound, ...accept.filter((subject) => !kept.includes(subject))];
   return decided({ accepted, kept }, [
-    ...accepted.map((subject): Mutation => ({ mutation: 'accept-row', ...subject })),
+    ...accepted.map((subject): Mutation => acceptRow({ ...subject })),
     ...sums.flatMap((sum): Mutation[] => [
-      { mutation: 'recount-digest', ...sum },
-      { mutation: 'recount-quotas', namespace: sum.namespace },
+      recountDigest({ ...sum }),
+      recountQuotas({ namespace: sum.namespace }),
     ]),
-    { mutation: 'drop-suspects', subjects: settled },
+    dropSuspects({ subjects: settled }),
   ]);
 }
 

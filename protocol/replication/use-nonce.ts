@@ -1,6 +1,8 @@
 import { fail } from '../base/result.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { useNonce } from './mutations.js';
+import { nonceUsed } from './reads.js';
+
 import type { UsedNonce } from './used-nonce.js';
 
 /** Fails with x_memory_nonce_replay when the nonce was used before. */
@@ -11,8 +13,8 @@ export interface UseNonce {
 
 /** Remembers a nonce for good. */
 export function* decideUseNonce({ nonce }: UseNonce): Deciding<Done> {
-  const used = yield* read('nonce-used', nonce);
-  return used ? replayed() : decided({}, [{ mutation: 'use-nonce', nonce }]);
+  const used = yield* nonceUsed(nonce);
+  return used ? replayed() : decided({}, [useNonce({ nonce })]);
 }
 
 export const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before');

@@ -5,8 +5,9 @@ import { RULE_MATCHER_BYTES_MAX, RULE_REASON_LENGTH_MAX, RULES_MAX } from '../ba
 import { characters, utf8Bytes } from '../base/utf8.js';
 import { MESH_NAMESPACE } from '../decide/adoption-kind.js';
 import { type Deciding, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { appendAudit } from '../decide/mutations.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
+import { rulesOn } from './reads.js';
 import { type Rule, ruleKind } from './rule-kind.js';
 import { GLOBAL_RULES, ruleProblem } from './rules.js';
 
@@ -41,7 +42,7 @@ export function* decidePutRule({ rule, replaces, by }: PutRule): Deciding<{ read
     return fail('CONFLICT', `rule ${rule.rule_id} was changed meanwhile; try again`);
   }
   if (before === null) {
-    const rules = yield* read('rules', { ruleKind: null, skipDamaged: true });
+    const rules = yield* rulesOn({ ruleKind: null, skipDamaged: true });
     if (rules.length >= RULES_MAX) {
       return fail('CONFLICT', `there are ${RULES_MAX} rules already: remove one first`);
     }
@@ -51,7 +52,7 @@ export function* decidePutRule({ rule, replaces, by }: PutRule): Deciding<{ read
   const type = before === null ? 'governance.rule_added' : 'governance.rule_changed';
   return decided({ rule }, [
     yield* putRecord(ruleKind, { id: rule.rule_id, namespace: MESH_NAMESPACE }, rule),
-    { mutation: 'append-audit', event: { agentId: by, type, payload } },
+    appendAudit({ event: { agentId: by, type, payload } }),
   ]);
 }
 
@@ -63,7 +64,7 @@ export function* decideRemoveRule({ id, by }: RemoveRule): Deciding<{ readonly r
   const payload = { id, kind: rule.rule_kind, severity: rule.severity, enabled: rule.enabled };
   return decided({ rule }, [
     dropRecord(ruleKind, row, 'remove'),
-    { mutation: 'append-audit', event: { agentId: by, type: 'governance.rule_removed', payload } },
+    appendAudit({ event: { agentId: by, type: 'governance.rule_removed', payload } }),
   ]);
 }
 

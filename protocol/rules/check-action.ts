@@ -1,5 +1,6 @@
 import type { AgentId } from '../base/meanings.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { appendAudit } from '../decide/mutations.js';
 import type { AuditEvent } from '../log/audit.js';
 import type { Action } from './action.js';
 import { ruled } from './read-rules.js';
@@ -30,6 +31,6 @@ export function* decideCheckAction(
   ];
   return decided(
     { said },
-    events.map((event) => ({ mutation: 'append-audit', event }) as const),
+    events.map((event) => appendAudit({ event })),
   );
 }

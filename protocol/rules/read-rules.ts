@@ -1,7 +1,8 @@
 import { RULES_MAX } from '../base/rule-limits.js';
 import type { DecisionContext } from '../decide/deciding.js';
-import { type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import type { Action } from './action.js';
+import { rulesOn } from './reads.js';
 import type { Rule } from './rule-kind.js';
 import { evaluateRules, type RuleDecision } from './rules.js';
 
@@ -15,7 +16,7 @@ export function* ruled(
   { ruleTrust }: Pick<DecisionContext, 'ruleTrust'>,
 ): Reading<RuleDecision> {
   const { failOpen } = ruleTrust;
-  const rules: readonly Rule[] = yield* read('rules', { ruleKind, skipDamaged: failOpen });
+  const rules: readonly Rule[] = yield* rulesOn({ ruleKind, skipDamaged: failOpen });
   if (rules.length > RULES_MAX && !failOpen) {
     const reason = `there are more than ${RULES_MAX} rules: they cannot be evaluated`;
     return { decision: 'refuse', rule_id: null, reason, logged: [] };

@@ -1,14 +1,16 @@
 import type { AgentId } from '../base/meanings.js';
 import { type Failure, failure } from '../base/result.js';
 import type { DecisionContext } from '../decide/deciding.js';
-import { after, type Reading, read } from '../decide/reads.js';
+import { appendAudit } from '../decide/mutations.js';
+import { after, type Reading } from '../decide/reads.js';
 import type { AuditEvent } from '../log/audit.js';
 import { MEMORY_WRITE } from './action.js';
 import { ruled } from './read-rules.js';
+import { rulesOn } from './reads.js';
 
 /** True when there may be rules about writes of memories. */
 export function* hasRulesForWrites({ ruleTrust }: Pick<DecisionContext, 'ruleTrust'>): Reading<boolean> {
-  return (yield* read('rules', { ruleKind: 'custom', skipDamaged: ruleTrust.failOpen })).length > 0;
+  return (yield* rulesOn({ ruleKind: 'custom', skipDamaged: ruleTrust.failOpen })).length > 0;
 }
 
 /** A write of a memory, as the rules of the kind `custom` see it. */
@@ -36,7 +38,7 @@ export function* ruleRefusal(
     type: 'governance.refusal',
     payload: { kind: MEMORY_WRITE, rule_id, namespace },
   };
-  yield* after([{ mutation: 'append-audit', event }]);
+  yield* after([appendAudit({ event })]);
   const named = rule_id === null ? '' : `rule ${rule_id}: `;
   return failure('GOVERNANCE_REFUSED', `${named}${reason}`, { rule_id, reason });
 }

@@ -3,13 +3,14 @@ import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, memoryByTitle, read } from '../decide/reads.js';
+import { tombstoneOf } from '../decide/reads.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
 import { ownerOf } from '../identity/owner.js';
 import { isExpired } from '../memory/access.js';
 import type { Memory, MemoryRow } from '../memory/memory.js';
 import { memoryPayload } from '../memory/memory-kind.js';
 import { insertMemory, replaceMemory } from '../memory/memory-writes.js';
+import { memoryById, memoryByTitle } from '../memory/reads.js';
 import { giveWay, mergedMemory } from '../memory/store.js';
 
 /** Imports a row of an export; the caller's permission is checked before (interface §4.10). */
@@ -74,7 +75,7 @@ export function* decideImport(
     ]);
   }
   // A deleted memory comes back with a version after its deletion, so nodes merge the two.
-  const tombstone = yield* read('tombstone', { kind: 'memory', id: memory.id });
+  const tombstone = yield* tombstoneOf({ kind: 'memory', id: memory.id });
   return decided({ id: memory.id, change: 'created' }, [
     ...room,
     insertMemory({ ...memory, seen: tombstone?.seen ?? {} }),

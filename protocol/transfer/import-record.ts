@@ -4,7 +4,8 @@ import { fail, failed, ok, type Result } from '../base/result.js';
 import { canonicalInstant } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { subjectRow, tombstoneOf } from '../decide/reads.js';
+
 import { type Kind, wordsOf } from '../kinds/kind.js';
 import type { Kinds } from '../kinds/kinds.js';
 import type { Rest } from '../kinds/payload.js';
@@ -66,9 +67,9 @@ export function* decideImportRecord(
   }
   const subject = { kind: kind.name, id };
   const write = { mutation: 'write', ...subject, word: wordsOf(kind, 'image')[0]!, namespace } as const;
-  const row = yield* read('subject-row', subject);
+  const row = yield* subjectRow(subject);
   if (row === null) {
-    const tombstone = yield* read('tombstone', subject);
+    const tombstone = yield* tombstoneOf(subject);
     const stays = tombstone !== null && !revive && !((image.updated_at ?? '') > tombstone.deleted_at);
     if (stays) return unchanged(id);
     // A removed record comes back with a version after its removal, so nodes merge the two.

@@ -8,8 +8,26 @@ import type { Instant } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
+import {
+  addDeadLetter,
+  dropAnnounced,
+  dropDeadLetters,
+  dropEvents,
+  passEvents,
+  putEvent,
+  putSubscription,
+} from './mutations.js';
 import type { OutboxEvent } from './outbox.js';
+import {
+  countDeadLetters,
+  failedEvents,
+  outboxEventOf,
+  prunableAnnounced,
+  prunableEvents,
+  subscriptionById,
+  subscriptionRevision,
+} from './reads.js';
 import { isOwn, type Subscription } from './subscription.js';
 
 /** Records how attempts to deliver events of a subscription ended: acknowledged ones, then at most one that failed. */
@@ -68,7 +86,7 @@ export function* decideRecordDeliveries(
   { subscriptionId, acknowledged, failed, through = 0 }: RecordDeliveries,
   { now, nowMs }: DecisionContext,
 ): Deciding<RecordDeliveriesOutcome> {
-  const subscription = yield* read('subscription', { id: subscriptionId });
+  const subscription = yield* subscriptionById({ id: subscriptionId });
   const ended = new Ended(subscription, now);
   for (const seq of acknowledged) ended.acknowledged(yield* waitingEvent(subscriptionId, seq));
   if (failed !== null) ended.failed(yield* waitingEvent(subscriptionId, failed.seq), failed.error, nowMs);
@@ -76,7 +94,7 @@ export function* decideRecordDeliveries(
 }
 
 function* waitingEvent(subscriptionId: string, seq: number): Reading<OutboxEvent | null> {
-  const event = yield* read('outbox-event', { subscriptionId, seq });
+  const event = yield* outboxEventOf({ subscriptionId, seq });
   const waits = event?.subscription_id === subscriptionId && event.delivery_status === 'pending';
   return waits ? event : null;
 }
@@ -125,7 +143,7 @@ class Ended {
     if (this.subscription !== null && through > this.subscription.passed_seq)
       this.change({ passed_seq: through });
     if (this.isChanged && this.subscription !== null)
-      mutations.push({ mutation: 'put-subscription', subscription: this.subscription });
+      mutations.push(putSubscription({ subscription: this.subscription }));
     return [{ became, quarantined }, mutations];
   }
 
@@ -153,7 +171,7 @@ class Ended {
     })!;
     this.became.push(hasRoom ? 'dead' : 'dropped');
     this.put({ ...counted, delivery_status: 'failed' });
-    if (hasRoom) this.mutations.push({ mutation: 'add-dead-letter', event: counted, lastFailedAt: this.now });
+    if (hasRoom) this.mutations.push(addDeadLetter({ event: counted, lastFailedAt: this.now }));
   }
 
   /** The event after one more attempt, its last; null for one that waits no longer. */
@@ -171,7 +189,7 @@ class Ended {
   }
 
   private put(event: OutboxEvent): void {
-    this.mutations.push({ mutation: 'put-event', event });
+    this.mutations.push(putEvent({ event }));
   }
 }
 
@@ -183,12 +201,12 @@ export function* decideResendEvents(
   { subscriptionId, since, limit, viewer }: ResendEvents,
   { nowMs }: DecisionContext,
 ): Deciding<ResendEventsOutcome> {
-  const subscription = yield* read('subscription', { id: subscriptionId });
+  const subscription = yield* subscriptionById({ id: subscriptionId });
   if (subscription === null || !isOwn(subscription, viewer)) return decided({ resent: 0 }, []);
   const asked = { subscriptionId, since, limit, replaysBelow: WEBHOOK_REPLAYS_MAX };
-  const again = yield* read('failed-events', asked);
+  const again = yield* failedEvents(asked);
   const correlationIds = again.map(({ correlation_id }) => correlation_id);
-  const removed = yield* read('count-dead-letters', { correlationIds });
+  const removed = yield* countDeadLetters({ correlationIds });
   const counted: Subscription = {
     ...subscription,
     status: 'active',
@@ -199,32 +217,32 @@ export function* decideResendEvents(
   };
   return decided({ resent: again.length }, [
     ...again.map(
-      (event): Mutation => ({
-        mutation: 'put-event',
-        event: {
-          ...event,
-          delivery_status: 'pending',
-          attempts: 0,
-          next_attempt_ms: nowMs,
-          replays: event.replays + 1,
-        },
-      }),
+      (event): Mutation =>
+        putEvent({
+          event: {
+            ...event,
+            delivery_status: 'pending',
+            attempts: 0,
+            next_attempt_ms: nowMs,
+            replays: event.replays + 1,
+          },
+        }),
     ),
-    { mutation: 'drop-dead-letters', correlationIds },
-    { mutation: 'put-subscription', subscription: counted },
+    dropDeadLetters({ correlationIds }),
+    putSubscription({ subscription: counted }),
   ]);
 }
 
 export function* decidePruneEvents({ before, limit }: PruneEvents): Deciding<{ readonly more: boolean }> {
-  const events = yield* read('prunable-events', { before, limit });
-  const lost = yield* read('prunable-announced', { before, limit });
+  const events = yield* prunableEvents({ before, limit });
+  const lost = yield* prunableAnnounced({ before, limit });
   return decided({ more: events.length === limit || lost.more }, [
-    { mutation: 'drop-events', events },
-    { mutation: 'drop-announced', ...lost },
+    dropEvents({ events }),
+    dropAnnounced({ ...lost }),
   ]);
 }
 
 export function* decidePassEvents({ through, except, revision }: PassEvents): Deciding<object> {
-  const current = yield* read('subscription-revision', {});
-  return decided({}, current === revision ? [{ mutation: 'pass-events', through, except }] : []);
+  const current = yield* subscriptionRevision();
+  return decided({}, current === revision ? [passEvents({ through, except })] : []);
 }

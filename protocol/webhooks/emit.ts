@@ -3,9 +3,11 @@ import { instantFromMs } from '../base/time.js';
 import { utf8Bytes } from '../base/utf8.js';
 import type { AnyCommand } from '../decide/command.js';
 import type { Mutation } from '../decide/mutations.js';
-import { type Reading, read } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { announcementsOf, canBeEvent } from './events.js';
+import { announceEvent } from './mutations.js';
 import { bodyOf, correlationId } from './outbox.js';
+import { isSubscribed } from './reads.js';
 import type { WebhookEvent } from './webhook-event.js';
 
 const NONE: readonly Mutation[] = [];
@@ -18,13 +20,10 @@ export function* emitEvents(
   command: AnyCommand,
   mutations: readonly Mutation[],
 ): Reading<readonly Mutation[]> {
-  if (!mutations.some(canBeEvent) || !(yield* read('is-subscribed', {}))) return NONE;
+  if (!mutations.some(canBeEvent) || !(yield* isSubscribed())) return NONE;
   const all = yield* announcementsOf(command, mutations);
   return all.map(
-    ({ event, audience }): Mutation => ({
-      mutation: 'announce',
-      announced: { event: bounded(event), audience },
-    }),
+    ({ event, audience }): Mutation => announceEvent({ announced: { event: bounded(event), audience } }),
   );
 }
 

@@ -1,13 +1,14 @@
 import { withAncestors } from '../base/ids.js';
 import type { AnyCommand } from '../decide/command.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, type Reading } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
 import { ownerOf } from '../identity/owner.js';
 import type { Link } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
 import { type Memory, TIERS } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
+import { memoryById } from '../memory/reads.js';
 import { type PendingAction, type PendingState, pendingKind } from '../policies/pending-kind.js';
 import { proposalOf } from '../policies/proposal.js';
 import { sightOf, whoSees } from './audience.js';

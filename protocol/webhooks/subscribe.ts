@@ -2,7 +2,9 @@ import { SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX } from '../base/limits.j
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { read } from '../decide/reads.js';
+import { addSubscription, dropSubscription } from './mutations.js';
+import { subscriptionById, subscriptionCounts } from './reads.js';
+
 import { isOwn, type Subscription } from './subscription.js';
 
 /** What the owner of a subscription says of it. */
@@ -32,9 +34,9 @@ export function* decideSubscribe(
 ): Deciding<{ readonly subscription: Subscription }> {
   const { id, created_by: by } = subscription;
   // The call may be one that was sent before and not answered.
-  const known = yield* read('subscription', { id });
+  const known = yield* subscriptionById({ id });
   if (known !== null) return decided({ subscription: known }, []);
-  const { own, all, lastSeq } = yield* read('subscription-counts', { by });
+  const { own, all, lastSeq } = yield* subscriptionCounts({ by });
   if (own >= SUBSCRIPTIONS_PER_AGENT_MAX || all >= SUBSCRIPTIONS_MAX) {
     const [current, max] =
       own >= SUBSCRIPTIONS_PER_AGENT_MAX ? [own, SUBSCRIPTIONS_PER_AGENT_MAX] : [all, SUBSCRIPTIONS_MAX];
@@ -57,12 +59,12 @@ export function* decideSubscribe(
     passed_seq: lastSeq,
     since_seq: lastSeq,
   };
-  return decided({ subscription: made }, [{ mutation: 'add-subscription', subscription: made }]);
+  return decided({ subscription: made }, [addSubscription({ subscription: made })]);
 }
 
 /** Removes nothing where there is no such subscription, or where it belongs to another agent. */
 export function* decideUnsubscribe({ id, viewer }: Unsubscribe): Deciding<{ readonly removed: boolean }> {
-  const known = yield* read('subscription', { id });
+  const known = yield* subscriptionById({ id });
   if (known === null || !isOwn(known, viewer)) return decided({ removed: false }, []);
-  return decided({ removed: true }, [{ mutation: 'drop-subscription', id }]);
+  return decided({ removed: true }, [dropSubscription({ id })]);
 }

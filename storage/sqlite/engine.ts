@@ -3,6 +3,7 @@ import { CHAIN } from '../../protocol/chain.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
+import { afterThese, asks } from '../../protocol/decide/reads.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { KINDS } from '../../protocol/release.js';
 import { TRUST_ALL } from '../../protocol/rules/rules.js';
@@ -21,6 +22,7 @@ export interface Engine {
   readonly log: OperationLog;
   readonly quotas: QuotaLedger;
   readonly digests: Digests;
+  readonly reads: DecisionReads;
   readonly mutations: Mutations;
   readonly context: DecisionContext;
   /** Runs a command, as the writer does; throws when its rule refuses it. */
@@ -51,11 +53,11 @@ export function engineOf(
       for (const mutation of all) mutations.apply(mutation, context);
     };
     const decision = runDecision(command, context, CHAIN, (request) =>
-      request.read === 'after' ? apply(request.mutations) : reads.answer(request, context),
+      asks(request, afterThese) ? apply(request.mutations) : reads.answer(request, context),
     );
     if (!decision.ok) throw new Error(`${command.kind}: ${decision.error.message}`);
     apply(decision.value.mutations);
     return decision.value.value as OutcomeOf<C>;
   };
-  return { log, quotas, digests, mutations, context, run };
+  return { log, quotas, digests, reads, mutations, context, run };
 }

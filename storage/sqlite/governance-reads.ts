@@ -1,10 +1,11 @@
 import type { AgentId, Instant, Origin } from '../../protocol/base/meanings.js';
-import type { Reads } from '../../protocol/decide/reads.js';
+import type { Asked } from '../../protocol/decide/reads.js';
 import { peerOfOrigin } from '../../protocol/log/wire-operation.js';
 import type { Standard } from '../../protocol/memory/standard-kind.js';
 import { standardKind } from '../../protocol/memory/standard-kind.js';
 import { POLICY_REFUSAL } from '../../protocol/policies/note-refusal.js';
 import { pendingKind } from '../../protocol/policies/pending-kind.js';
+import type { openPendings } from '../../protocol/policies/reads.js';
 import type { Connection } from './connection.js';
 import { DamagedRowError } from './damage.js';
 import { FindRows, recordSource } from './kinds/find-rows.js';
@@ -77,7 +78,7 @@ export class GovernanceReads {
   }
 
   /** Actions that this node took and that wait. What other nodes wrote does not count: it would use up an agent's own. */
-  openPendings({ requestedBy, limit }: Reads['open-pendings']['request'], origin: Origin): number {
+  openPendings({ requestedBy, limit }: Asked<typeof openPendings>, origin: Origin): number {
     const own = peerOfOrigin(origin);
     const id = { from: `${own}/`, before: `${own}0` };
     return this.find.count(PENDINGS, { status: 'pending', owner_id: requestedBy, id }, limit);

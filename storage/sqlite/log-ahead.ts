@@ -1,6 +1,6 @@
 import { HLC_ZERO, latestHlc } from '../../protocol/base/hlc.js';
 import type { Hlc, PeerId } from '../../protocol/base/meanings.js';
-import type { LogAhead } from '../../protocol/decide/reads.js';
+import type { LogAhead } from '../../protocol/replication/reads.js';
 import type { Connection } from './connection.js';
 
 /**

@@ -2,8 +2,6 @@ import { hlcMs, isAhead, nextHlc } from '../../protocol/base/hlc.js';
 import type { Hlc, Origin, SubjectId } from '../../protocol/base/meanings.js';
 import type { Crypto } from '../../protocol/base/seams.js';
 import { withWrite } from '../../protocol/base/version-vector.js';
-import type { RenamedTail } from '../../protocol/decide/mutations.js';
-import type { LogAhead } from '../../protocol/decide/reads.js';
 import type { RowStamp } from '../../protocol/decide/rows.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
 import {
@@ -15,6 +13,8 @@ import {
 import { headerHash, type OperationHeader } from '../../protocol/log/operation-log.js';
 import type { OperationPlace } from '../../protocol/log/ranges.js';
 import type { ParkReason, VerifiedOperation } from '../../protocol/log/wire-operation.js';
+import type { RenamedTail } from '../../protocol/replication/mutations.js';
+import type { LogAhead } from '../../protocol/replication/reads.js';
 import type { Connection } from './connection.js';
 import { type FreshEpoch, switchEpoch } from './database-setup.js';
 import { lastStampTaken, tailsAhead } from './log-ahead.js';

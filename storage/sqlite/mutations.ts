@@ -1,7 +1,60 @@
 import { USED_ENVELOPE_KEPT_MS } from '../../protocol/base/limits.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
-import type { Mutation } from '../../protocol/decide/mutations.js';
+import { applies, type MutationHandler, MutationHandlers } from '../../protocol/decide/handlers.js';
+import type { Changing, Mutation } from '../../protocol/decide/mutations.js';
+import { appendAudit } from '../../protocol/decide/mutations.js';
+import { chargeQuota, useEnvelope } from '../../protocol/identity/mutations.js';
+import {
+  clearSearched,
+  putDatabaseOwner,
+  putEmbedding,
+  putEncoder,
+  reindexTexts,
+  requeueEmbeddings,
+  switchEncoder,
+} from '../../protocol/maintenance/mutations.js';
+import {
+  consumeRecall,
+  countAccess,
+  dropArchived,
+  flagNearDuplicates,
+  pruneObservations,
+  purgeArchived,
+  recordRecall,
+} from '../../protocol/memory/mutations.js';
+import {
+  acceptRow,
+  appendForeign,
+  beginEpoch,
+  dropPayloads,
+  dropSuspects,
+  forgetConflicts,
+  noteIntegrity,
+  noteSuspects,
+  parkElsewhere,
+  recordConflict,
+  recountDigest,
+  recountQuotas,
+  resetClock,
+  restoreOperation,
+  savePeerProgress,
+  setBranchAside,
+  unpark,
+  useNonce,
+} from '../../protocol/replication/mutations.js';
 import { purgePayload } from '../../protocol/replication/payloads.js';
+import {
+  addDeadLetter,
+  addSubscription,
+  announceEvent,
+  dropAnnounced,
+  dropDeadLetters,
+  dropEvents,
+  dropSubscription,
+  passEvents,
+  putEvent,
+  putSubscription,
+} from '../../protocol/webhooks/mutations.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
@@ -19,13 +72,6 @@ import { RowRepair } from './row-repair.js';
 import { Suspects } from './suspects.js';
 import { WebhookLedger } from './webhook-ledger.js';
 
-type Names = Mutation['mutation'];
-
-/** How each mutation is applied. A write answers what it stored. */
-type Appliers = {
-  readonly [N in Names]: (mutation: Extract<Mutation, { mutation: N }>, context: DecisionContext) => unknown;
-};
-
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
 export class Mutations {
   private readonly statements;
@@ -38,7 +84,7 @@ export class Mutations {
   private readonly nearDuplicates;
   private readonly encoders;
   private readonly webhooks;
-  private readonly appliers: Appliers;
+  private readonly handlers: MutationHandlers;
 
   constructor(
     db: Connection,
@@ -76,7 +122,13 @@ export class Mutations {
       ),
       dropEnvelopes: db.prepare('DELETE FROM write_envelopes WHERE expires_at_ms < ?'),
     };
-    this.appliers = this.appliersOf();
+    this.handlers = new MutationHandlers([
+      ...this.subjectAppliers(),
+      ...this.memoryAppliers(),
+      ...this.ledgerAppliers(),
+      ...this.webhookAppliers(),
+      ...this.logAppliers(),
+    ]);
   }
 
   /** Clears the cache of interned namespaces, because the transaction that made them was rolled back. */
@@ -84,128 +136,134 @@ export class Mutations {
     this.tables.memories.forgetNamespaces();
   }
 
+  /** The names of the local mutations that it applies. */
+  get handled(): readonly string[] {
+    return this.handlers.names;
+  }
+
   /** Applies one mutation; one that writes answers what it stored. */
   apply(mutation: Mutation, context: DecisionContext): Written | null {
-    const applier = this.appliers[mutation.mutation] as Appliers['write'];
-    const stored = applier(mutation as Extract<Mutation, { mutation: 'write' }>, context);
-    return mutation.mutation === 'write' ? (stored as Written) : null;
+    const { subjects } = this;
+    switch (mutation.mutation) {
+      case 'write':
+        return subjects.write(mutation, context);
+      case 'remove':
+        subjects.remove(mutation, context);
+        return null;
+      case 'settle':
+        subjects.settle(mutation, context);
+        return null;
+      case 'rebuild':
+        subjects.rebuild(mutation, context);
+        return null;
+      default:
+        this.handlers.apply(mutation, context);
+        return null;
+    }
   }
 
-  private appliersOf(): Appliers {
-    return {
-      ...this.subjectAppliers(),
-      ...this.memoryAppliers(),
-      ...this.ledgerAppliers(),
-      ...this.webhookAppliers(),
-      ...this.logAppliers(),
-    };
-  }
-
-  private subjectAppliers() {
+  private subjectAppliers(): readonly MutationHandler[] {
     const { subjects, suspects } = this;
-    return {
-      write: (mutation, context) => subjects.write(mutation, context),
-      remove: (mutation, context) => subjects.remove(mutation, context),
-      settle: (mutation, context) => subjects.settle(mutation, context),
-      rebuild: (mutation, context) => subjects.rebuild(mutation, context),
-      'accept-row': (subject, context) => subjects.accept(subject, context),
-      'note-suspects': ({ subjects: found }, { now }) => {
+    return [
+      applies(acceptRow, (subject, context) => subjects.accept(subject, context)),
+      applies(noteSuspects, ({ subjects: found }, { now }) => {
         for (const subject of found) suspects.note(subject, now);
-      },
-      'drop-suspects': ({ subjects: settled }) => {
+      }),
+      applies(dropSuspects, ({ subjects: settled }) => {
         for (const subject of settled) suspects.drop(subject);
-      },
-      'recount-digest': ({ kind, namespace }) => this.digests.recount(kind, namespace),
-    } satisfies Partial<Appliers>;
+      }),
+      applies(recountDigest, ({ kind, namespace }) => this.digests.recount(kind, namespace)),
+    ];
   }
 
-  private memoryAppliers() {
+  private memoryAppliers(): readonly MutationHandler[] {
     const { statements, log, tables } = this;
-    return {
-      'count-access': ({ accessCount, lastAccessedAt, id }) => {
+    return [
+      applies(countAccess, ({ accessCount, lastAccessedAt, id }) => {
         statements.countAccess.run(accessCount, lastAccessedAt, id);
-      },
-      'put-embedding': (mutation) => this.putEmbedding(mutation),
-      'reindex-texts': ({ from, to }) => tables.memories.texts.reindex(from, to),
-      'flag-near-duplicates': ({ pairs, through }) => this.nearDuplicates.flag(pairs, through),
-      'requeue-embeddings': ({ rids }) => this.encoders.requeue(rids),
-      'put-encoder': ({ role, encoder }, { now }) => this.encoders.put(role, encoder, now),
-      'clear-searched': () => this.encoders.clearSearched(),
-      'switch-encoder': ({ encoder }, { now }) => this.encoders.switch(encoder, now),
-      'purge-archived': ({ row, reason }, { nowMs }) => {
+      }),
+      applies(putEmbedding, (mutation) => this.putEmbedding(mutation)),
+      applies(reindexTexts, ({ from, to }) => tables.memories.texts.reindex(from, to)),
+      applies(flagNearDuplicates, ({ pairs, through }) => this.nearDuplicates.flag(pairs, through)),
+      applies(requeueEmbeddings, ({ rids }) => this.encoders.requeue(rids)),
+      applies(putEncoder, ({ role, encoder }, { now }) => this.encoders.put(role, encoder, now)),
+      applies(clearSearched, () => this.encoders.clearSearched()),
+      applies(switchEncoder, ({ encoder }, { now }) => this.encoders.switch(encoder, now)),
+      applies(purgeArchived, ({ row, reason }, { nowMs }) => {
         const { id: subject, namespace, seen } = row;
         const stamp = log.stamp(seen, nowMs);
         tables.memories.dropArchived(subject);
         const payload = purgePayload(row, row.archivedAt, reason);
         log.append(stamp, { kind: 'purge', namespace, subject, seen, payload, rid: null });
-      },
-      'drop-archived': ({ id }) => tables.memories.dropArchived(id),
-    } satisfies Partial<Appliers>;
+      }),
+      applies(dropArchived, ({ id }) => tables.memories.dropArchived(id)),
+    ];
   }
 
   /** Mutations of local tables, which do not replicate. */
-  private ledgerAppliers() {
+  private ledgerAppliers(): readonly MutationHandler[] {
     const { statements, observations, quotas, repair } = this;
-    return {
-      'charge-quota': (mutation, { now }) => {
+    return [
+      applies(chargeQuota, (mutation, { now }) => {
         const { limits, memories, links } = mutation;
         quotas.charge(mutation, limits, { memories, links }, now);
-      },
-      'recount-quotas': ({ namespace }, { now }) => repair.recountQuotas(namespace, now),
-      'use-envelope': ({ fingerprint, memoryId, expiresAtMs }, { nowMs }) => {
+      }),
+      applies(recountQuotas, ({ namespace }, { now }) => repair.recountQuotas(namespace, now)),
+      applies(useEnvelope, ({ fingerprint, memoryId, expiresAtMs }, { nowMs }) => {
         statements.dropEnvelopes.run(nowMs - USED_ENVELOPE_KEPT_MS);
         statements.useEnvelope.run(fingerprint, memoryId, expiresAtMs);
-      },
-      'append-audit': ({ event }, { now }) => {
+      }),
+      applies(appendAudit, ({ event }, { now }) => {
         this.audit?.append(event, now);
-      },
-      'record-recall': ({ observation }) => observations.record(observation),
-      'consume-recall': ({ consumption }) => observations.consume(consumption),
-      'prune-observations': ({ before, limit }) => observations.prune(before, limit),
-      'put-database-owner': ({ owner: { holder, role, fencing, expiresAtMs } }) => {
+      }),
+      applies(recordRecall, ({ observation }) => observations.record(observation)),
+      applies(consumeRecall, ({ consumption }) => observations.consume(consumption)),
+      applies(pruneObservations, ({ before, limit }) => observations.prune(before, limit)),
+      applies(putDatabaseOwner, ({ owner: { holder, role, fencing, expiresAtMs } }) => {
         statements.putOwner.run(holder, role, fencing, expiresAtMs);
-      },
-      'note-integrity': ({ name, facts }, { now }) => repair.note(name, facts, now),
-    } satisfies Partial<Appliers>;
+      }),
+      applies(noteIntegrity, ({ name, facts }, { now }) => repair.note(name, facts, now)),
+    ];
   }
 
   /** Mutations of the tables of webhooks, which do not replicate. */
-  private webhookAppliers() {
+  private webhookAppliers(): readonly MutationHandler[] {
     const { webhooks } = this;
-    return {
-      'add-subscription': ({ subscription }) => webhooks.addSubscription(subscription),
-      'put-subscription': ({ subscription }) => webhooks.putSubscription(subscription),
-      'drop-subscription': ({ id }) => webhooks.dropSubscription(id),
-      announce: ({ announced }, context) => webhooks.announce(announced, context),
-      'pass-events': ({ through, except }) => webhooks.passEvents(through, except),
-      'drop-announced': (lost) => webhooks.dropAnnounced(lost),
-      'put-event': ({ event }) => webhooks.putEvent(event),
-      'add-dead-letter': ({ event, lastFailedAt }) => webhooks.addDeadLetter(event, lastFailedAt),
-      'drop-dead-letters': ({ correlationIds }) => webhooks.dropDeadLetters(correlationIds),
-      'drop-events': ({ events }) => webhooks.dropEvents(events),
-    } satisfies Partial<Appliers>;
+    return [
+      applies(addSubscription, ({ subscription }) => webhooks.addSubscription(subscription)),
+      applies(putSubscription, ({ subscription }) => webhooks.putSubscription(subscription)),
+      applies(dropSubscription, ({ id }) => webhooks.dropSubscription(id)),
+      applies(announceEvent, ({ announced }, context) => webhooks.announce(announced, context)),
+      applies(passEvents, ({ through, except }) => webhooks.passEvents(through, except)),
+      applies(dropAnnounced, (lost) => webhooks.dropAnnounced(lost)),
+      applies(putEvent, ({ event }) => webhooks.putEvent(event)),
+      applies(addDeadLetter, ({ event, lastFailedAt }) => webhooks.addDeadLetter(event, lastFailedAt)),
+      applies(dropDeadLetters, ({ correlationIds }) => webhooks.dropDeadLetters(correlationIds)),
+      applies(dropEvents, ({ events }) => webhooks.dropEvents(events)),
+    ];
   }
 
-  private logAppliers() {
+  private logAppliers(): readonly MutationHandler[] {
     const { log, peers, replicas } = this;
-    return {
-      'save-peer-progress': ({ command }) => peers.save(command),
-      'use-nonce': ({ nonce }, { nowMs }) => replicas.useNonce(nonce, nowMs),
-      'append-foreign': ({ operation, parked, headSignature }) =>
+    return [
+      applies(savePeerProgress, ({ command }) => peers.save(command)),
+      applies(useNonce, ({ nonce }, { nowMs }) => replicas.useNonce(nonce, nowMs)),
+      applies(appendForeign, ({ operation, parked, headSignature }) =>
         log.appendForeign(operation, parked, headSignature),
-      'restore-operation': ({ operation }) => log.restore(operation),
-      'drop-payloads': ({ places }) => log.dropPayloads(places),
-      'record-conflict': (mutation) => replicas.recordConflict(mutation),
-      'forget-conflicts': (subject) => replicas.forgetConflicts(subject),
-      unpark: ({ origin, seq }) => replicas.unpark(origin, seq),
-      'park-elsewhere': ({ origin, seq }) => replicas.parkElsewhere(origin, seq),
-      'begin-epoch': (mutation, { nowMs }) => log.beginEpoch({ ...mutation, nowMs }, mutation),
-      'reset-clock': (mutation, { nowMs }) => log.resetClock(mutation, nowMs),
-      'set-branch-aside': ({ origin, keep, to }) => log.setBranchAside(origin, keep, to),
-    } satisfies Partial<Appliers>;
+      ),
+      applies(restoreOperation, ({ operation }) => log.restore(operation)),
+      applies(dropPayloads, ({ places }) => log.dropPayloads(places)),
+      applies(recordConflict, (mutation) => replicas.recordConflict(mutation)),
+      applies(forgetConflicts, (subject) => replicas.forgetConflicts(subject)),
+      applies(unpark, ({ origin, seq }) => replicas.unpark(origin, seq)),
+      applies(parkElsewhere, ({ origin, seq }) => replicas.parkElsewhere(origin, seq)),
+      applies(beginEpoch, (mutation, { nowMs }) => log.beginEpoch({ ...mutation, nowMs }, mutation)),
+      applies(resetClock, (mutation, { nowMs }) => log.resetClock(mutation, nowMs)),
+      applies(setBranchAside, ({ origin, keep, to }) => log.setBranchAside(origin, keep, to)),
+    ];
   }
 
-  private putEmbedding(mutation: Extract<Mutation, { mutation: 'put-embedding' }>): void {
+  private putEmbedding(mutation: Changing<typeof putEmbedding>): void {
     const { rid, state, vectors, coming } = mutation;
     if (coming) {
       this.encoders.putComing(rid, state, mutation, vectors);

@@ -1,16 +1,82 @@
 import type { Crypto } from '../../protocol/base/seams.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
-import type { LastEdit, MemoryLife, ReadName, Reads } from '../../protocol/decide/reads.js';
+import { handles, type ReadHandler, ReadHandlers } from '../../protocol/decide/handlers.js';
+import type { Asked, ReadRequest } from '../../protocol/decide/reads.js';
+import {
+  digestOfText,
+  ownOrigin,
+  recordsWith,
+  subjectRow,
+  tombstoneOf,
+  versionsOf,
+} from '../../protocol/decide/reads.js';
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
+import { leadsBack, sourcesOf } from '../../protocol/graph/reads.js';
 import { AGENTS_NAMESPACE } from '../../protocol/identity/agent.js';
+import { boundKeyOf, quotaUseOf, usedEnvelope, writtenBytes } from '../../protocol/identity/reads.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
+import {
+  comingIncomplete,
+  databaseOwner,
+  encodersInUse,
+  ridsAfter,
+  waitingTexts,
+} from '../../protocol/maintenance/reads.js';
 import type { ArchivedRow } from '../../protocol/memory/archived-memory.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import { type MemoryImage, memoryKind } from '../../protocol/memory/memory-kind.js';
+import type { LastEdit, MemoryLife } from '../../protocol/memory/reads.js';
+import {
+  archivedMemory,
+  expiredMemories,
+  forgettableMemories,
+  lastEditOf,
+  memoryLife,
+  memoryRead,
+  oldestObservation,
+  purgeableMemories,
+  titleExpiryOf,
+  titleRead,
+  unusedRecallOf,
+} from '../../protocol/memory/reads.js';
 import type { RecalledMemory } from '../../protocol/memory/recall-ledger.js';
 import { standardKind } from '../../protocol/memory/standard-kind.js';
+import { hasPolicies, holdsOthers, standardsOf } from '../../protocol/namespaces/reads.js';
+import { openPendings, refusalsNoted, scopeOfAuthor } from '../../protocol/policies/reads.js';
+import {
+  digestHolds,
+  epochNotices,
+  historyOf,
+  isLogged,
+  logAhead,
+  loggedHash,
+  logOf,
+  namespacesOf,
+  nonceUsed,
+  operationHash,
+  originHead,
+  originsOf,
+  parkedOperations,
+  parkedReason,
+  placesOf,
+  renamedWhole,
+  storedSubject,
+  subjectsBeyond,
+} from '../../protocol/replication/reads.js';
+import { rulesOn } from '../../protocol/rules/reads.js';
+import {
+  countDeadLetters,
+  failedEvents,
+  isSubscribed,
+  outboxEventOf,
+  prunableAnnounced,
+  prunableEvents,
+  subscriptionById,
+  subscriptionCounts,
+  subscriptionRevision,
+} from '../../protocol/webhooks/reads.js';
 import {
   ARCHIVED_SEEN,
   ARCHIVED_VERSION,
@@ -43,15 +109,6 @@ interface OwnerRow {
   expires_at_ms: number;
 }
 
-type Answers = {
-  readonly [K in Exclude<ReadName, 'after'>]: (
-    request: Reads[K]['request'],
-    context: DecisionContext,
-  ) => Reads[K]['answer'];
-};
-
-type UnusedRecall = Reads['unused-recall']['request'];
-
 /** Loads the rows that decisions ask for, inside the write transaction. */
 export class DecisionReads {
   private readonly byId;
@@ -70,7 +127,7 @@ export class DecisionReads {
   private readonly encoders;
   private readonly rules;
   private readonly webhooks;
-  private readonly answers: Answers;
+  private readonly handlers: ReadHandlers;
 
   constructor(
     db: Connection,
@@ -108,102 +165,126 @@ export class DecisionReads {
     this.oldestObservation = db.prepare<[], { observed_at: string }>(
       'SELECT observed_at FROM recall_observations ORDER BY seq LIMIT 1',
     );
-    this.recalled = db.prepare<[UnusedRecall], { memories: string }>(
+    this.recalled = db.prepare<[Asked<typeof unusedRecallOf>], { memories: string }>(
       `SELECT memories FROM recall_observations
        WHERE recall_id = @recallId AND consumed_at IS NULL AND (@agentId IS NULL OR agent_id = @agentId)`,
     );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
-    this.answers = this.answersOf();
+    this.handlers = new ReadHandlers([
+      ...this.handlersOf(),
+      ...this.webhookHandlers(),
+      ...this.logHandlers(),
+    ]);
+  }
+
+  /** The names of the reads that it answers. */
+  get handled(): readonly string[] {
+    return this.handlers.names;
   }
 
   /** Answers a read of a decision. */
-  answer<K extends Exclude<ReadName, 'after'>>(
-    request: { readonly read: K } & Reads[K]['request'],
-    context: DecisionContext,
-  ): Reads[K]['answer'] {
-    return this.answers[request.read](request, context);
+  answer(request: ReadRequest, context: DecisionContext): unknown {
+    return this.handlers.answer(request, context);
   }
 
-  private answersOf(): Answers {
-    const { subjects, log, tables, webhooks } = this;
-    return {
-      'memory-by-id': ({ id }) => oneRow(this.byId.get(id)),
-      'memory-life': ({ id }) => this.life.get(id) ?? null,
-      'memory-by-title': ({ title, namespace }) => oneRow(this.byTitle.get(title, namespace)),
-      'title-expiry': ({ title, namespace }) => this.titleExpiry.get(title, namespace) ?? null,
-      'expired-memories': ({ before, limit }) => this.expired.all(before, limit).map(memoryFromSql),
-      'quota-use': ({ holder, namespace }) => this.quotas.use(holder, namespace),
-      'written-bytes': ({ holder }, { now }) => this.quotas.written(holder, now),
-      'used-envelope': ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null,
-      'agent-key': ({ agentId }) => agentKey(this.texts, agentId),
-      'oldest-observation': () => this.oldestObservation.get()?.observed_at ?? null,
-      'unused-recall': (request) => this.unusedRecall(request),
-      'waiting-texts': ({ rows, characters }) => tables.memories.texts.page(rows, characters),
-      'database-owner': () => ownerFromSql(this.owner.get()),
-      encoders: () => this.encoders.read(),
-      'coming-incomplete': () => this.encoders.isComingIncomplete(),
-      'rids-after': ({ afterRid, namespace, limit }) => this.encoders.ridsAfter(afterRid, namespace, limit),
-      'archived-memory': ({ id }) => this.archived(id),
-      'purgeable-memories': (request) => this.purgeable(request),
-      'forgettable-memories': ({ filter, limit }, { now }) => this.forgettable(filter, limit, now),
-      'last-edit': ({ id }) => this.lastEdit(id),
-      'subject-row': ({ kind, id }) => tables.of(kind).row(id),
-      tombstone: (subject) => this.tombstone(subject),
-      'subject-versions': (subject) => subjects.versions(subject),
-      'subject-history': (subject) => subjects.history(subject),
-      'subject-namespaces': (subject) => subjects.namespaces(subject),
-      'subject-places': (subject) => subjects.places(subject),
-      'subject-log': (subject) => this.flushedLog(subject),
-      'stored-subject': (subject) => subjects.stored(subject),
-      'subjects-beyond': ({ origin, seq }) => subjects.subjectsBeyond(origin, seq),
-      'digest-holds': ({ kind, namespace }) => this.digests.holds(kind, namespace),
-      'records-with': ({ kind, member, value, limit }) => tables.records(kind).rowsWith(member, value, limit),
-      'text-digest': ({ text }) => this.crypto.sha256Hex(text),
-      'has-policies': () => this.governance.hasPolicies(),
-      'standards-of': ({ namespaces }) => this.governance.standards(namespaces),
-      'holds-others': (asked, { now }) => this.governance.holdsOthers(asked.namespace, asked.agentId, now),
-      'refusals-noted': ({ agentId, since }) => this.governance.refusalsNoted(agentId, since),
-      'open-pendings': (asked) => this.governance.openPendings(asked, log.own().origin),
-      rules: ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged),
-      'is-subscribed': () => webhooks.isSubscribed(),
-      'subscription-counts': ({ by }) => webhooks.counts(by),
-      'subscription-revision': () => webhooks.revision(),
-      subscription: ({ id }) => webhooks.subscription(id),
-      'outbox-event': ({ subscriptionId, seq }) => webhooks.event(subscriptionId, seq),
-      'failed-events': (asked) => webhooks.failed(asked),
-      'prunable-events': ({ before, limit }) => webhooks.prunable(before, limit),
-      'prunable-announced': ({ before, limit }) => webhooks.prunableAnnounced(before, limit),
-      'count-dead-letters': ({ correlationIds }) => webhooks.countDeadLetters(correlationIds),
-      'leads-back': ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax),
-      'sources-of': (asked) => this.cycles.sourcesOf(asked),
-      'log-origin': () => log.own(),
-      'log-ahead': (_request, { nowMs }) => log.ahead(nowMs),
-      'origin-head': ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin),
-      'origins-of': ({ peerId }) => {
+  private handlersOf(): readonly ReadHandler[] {
+    const { subjects, tables } = this;
+    return [
+      handles(memoryRead, ({ id }) => oneRow(this.byId.get(id))),
+      handles(memoryLife, ({ id }) => this.life.get(id) ?? null),
+      handles(titleRead, ({ title, namespace }) => oneRow(this.byTitle.get(title, namespace))),
+      handles(titleExpiryOf, ({ title, namespace }) => this.titleExpiry.get(title, namespace) ?? null),
+      handles(expiredMemories, ({ before, limit }) => this.expired.all(before, limit).map(memoryFromSql)),
+      handles(quotaUseOf, ({ holder, namespace }) => this.quotas.use(holder, namespace)),
+      handles(writtenBytes, ({ holder }, { now }) => this.quotas.written(holder, now)),
+      handles(usedEnvelope, ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null),
+      handles(boundKeyOf, ({ agentId }) => agentKey(this.texts, agentId)),
+      handles(oldestObservation, () => this.oldestObservation.get()?.observed_at ?? null),
+      handles(unusedRecallOf, (request) => this.unusedRecall(request)),
+      handles(waitingTexts, ({ rows, characters }) => tables.memories.texts.page(rows, characters)),
+      handles(databaseOwner, () => ownerFromSql(this.owner.get())),
+      handles(encodersInUse, () => this.encoders.read()),
+      handles(comingIncomplete, () => this.encoders.isComingIncomplete()),
+      handles(ridsAfter, ({ afterRid, namespace, limit }) =>
+        this.encoders.ridsAfter(afterRid, namespace, limit),
+      ),
+      handles(archivedMemory, ({ id }) => this.archived(id)),
+      handles(purgeableMemories, (request) => this.purgeable(request)),
+      handles(forgettableMemories, ({ filter, limit }, { now }) => this.forgettable(filter, limit, now)),
+      handles(lastEditOf, ({ id }) => this.lastEdit(id)),
+      handles(subjectRow, ({ kind, id }) => tables.of(kind).row(id)),
+      handles(tombstoneOf, (subject) => this.tombstone(subject)),
+      handles(versionsOf, (subject) => subjects.versions(subject)),
+      handles(historyOf, (subject) => subjects.history(subject)),
+      handles(namespacesOf, (subject) => subjects.namespaces(subject)),
+      handles(placesOf, (subject) => subjects.places(subject)),
+      handles(logOf, (subject) => this.flushedLog(subject)),
+      handles(storedSubject, (subject) => subjects.stored(subject)),
+      handles(subjectsBeyond, ({ origin, seq }) => subjects.subjectsBeyond(origin, seq)),
+      handles(digestHolds, ({ kind, namespace }) => this.digests.holds(kind, namespace)),
+      handles(recordsWith, ({ kind, member, value, limit }) =>
+        tables.records(kind).rowsWith(member, value, limit),
+      ),
+      handles(digestOfText, ({ text }) => this.crypto.sha256Hex(text)),
+      handles(hasPolicies, () => this.governance.hasPolicies()),
+      handles(standardsOf, ({ namespaces }) => this.governance.standards(namespaces)),
+      handles(holdsOthers, (asked, { now }) =>
+        this.governance.holdsOthers(asked.namespace, asked.agentId, now),
+      ),
+      handles(refusalsNoted, ({ agentId, since }) => this.governance.refusalsNoted(agentId, since)),
+      handles(openPendings, (asked) => this.governance.openPendings(asked, this.log.own().origin)),
+      handles(rulesOn, ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged)),
+      handles(leadsBack, ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax)),
+      handles(sourcesOf, (asked) => this.cycles.sourcesOf(asked)),
+    ];
+  }
+
+  private webhookHandlers(): readonly ReadHandler[] {
+    const { webhooks } = this;
+    return [
+      handles(isSubscribed, () => webhooks.isSubscribed()),
+      handles(subscriptionCounts, ({ by }) => webhooks.counts(by)),
+      handles(subscriptionRevision, () => webhooks.revision()),
+      handles(subscriptionById, ({ id }) => webhooks.subscription(id)),
+      handles(outboxEventOf, ({ subscriptionId, seq }) => webhooks.event(subscriptionId, seq)),
+      handles(failedEvents, (asked) => webhooks.failed(asked)),
+      handles(prunableEvents, ({ before, limit }) => webhooks.prunable(before, limit)),
+      handles(prunableAnnounced, ({ before, limit }) => webhooks.prunableAnnounced(before, limit)),
+      handles(countDeadLetters, ({ correlationIds }) => webhooks.countDeadLetters(correlationIds)),
+    ];
+  }
+
+  private logHandlers(): readonly ReadHandler[] {
+    const { subjects, log } = this;
+    return [
+      handles(ownOrigin, () => log.own()),
+      handles(logAhead, (_request, { nowMs }) => log.ahead(nowMs)),
+      handles(originHead, ({ origin }) => log.unwrittenEnd(origin) ?? subjects.originHead(origin)),
+      handles(originsOf, ({ peerId }) => {
         log.flush();
         return subjects.originsOf(peerId);
-      },
-      'author-scope': ({ peerId }) => {
+      }),
+      handles(scopeOfAuthor, ({ peerId }) => {
         log.flush();
         return subjects.scopeOf(peerId);
-      },
-      'operation-hash': ({ origin, seq }) => {
+      }),
+      handles(operationHash, ({ origin, seq }) => {
         log.flush();
         return subjects.operationHash(origin, seq);
-      },
-      'parked-reason': ({ origin, seq }) => subjects.parkedReason(origin, seq),
-      'nonce-used': ({ peerId, fingerprint }) => subjects.nonceUsed(peerId, fingerprint),
-      'parked-operations': (page) => subjects.parked(page),
-      'epoch-notices': ({ origin }) => subjects.epochNotices(origin),
-      'renamed-whole': (names) => subjects.renamedWhole(names),
-      'logged-hash': ({ origin, seq }) => subjects.loggedHash(origin, seq),
-      'is-logged': ({ origin, seq }) => subjects.isLogged(origin, seq),
-    };
+      }),
+      handles(parkedReason, ({ origin, seq }) => subjects.parkedReason(origin, seq)),
+      handles(nonceUsed, ({ peerId, fingerprint }) => subjects.nonceUsed(peerId, fingerprint)),
+      handles(parkedOperations, (page) => subjects.parked(page)),
+      handles(epochNotices, ({ origin }) => subjects.epochNotices(origin)),
+      handles(renamedWhole, (names) => subjects.renamedWhole(names)),
+      handles(loggedHash, ({ origin, seq }) => subjects.loggedHash(origin, seq)),
+      handles(isLogged, ({ origin, seq }) => subjects.isLogged(origin, seq)),
+    ];
   }
 
-  private unusedRecall({ recallId, agentId }: UnusedRecall): RecalledMemory[] | null {
+  private unusedRecall({ recallId, agentId }: Asked<typeof unusedRecallOf>): RecalledMemory[] | null {
     const found = this.recalled.get({ recallId, agentId });
     return found === undefined ? null : (JSON.parse(found.memories) as RecalledMemory[]);
   }
@@ -237,7 +318,7 @@ export class DecisionReads {
     return rows.map(memoryFromSql);
   }
 
-  private purgeable(request: Reads['purgeable-memories']['request']) {
+  private purgeable(request: Asked<typeof purgeableMemories>) {
     const { before, ownerId, limit } = request;
     const owned = ownerId === null ? '' : ' AND a.owner_id = @owner';
     const rows = this.texts

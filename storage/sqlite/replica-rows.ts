@@ -1,9 +1,10 @@
 import type { Origin } from '../../protocol/base/meanings.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import type { Mutation } from '../../protocol/decide/mutations.js';
+import type { Changing } from '../../protocol/decide/mutations.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
 import type { Dot } from '../../protocol/kinds/version.js';
 import { operationId } from '../../protocol/log/operation-log.js';
+import type { recordConflict } from '../../protocol/replication/mutations.js';
 import type { UsedNonce } from '../../protocol/replication/used-nonce.js';
 import type { Connection } from './connection.js';
 
@@ -37,7 +38,7 @@ export class ReplicaRows {
     for (const { origin, seq } of siblings) this.statements.addSibling.run(kind, subject, origin, seq);
   }
 
-  recordConflict(mutation: Extract<Mutation, { mutation: 'record-conflict' }>): void {
+  recordConflict(mutation: Changing<typeof recordConflict>): void {
     const { kind, loser, winner, subject, namespace } = mutation;
     const by = operationId(winner.origin, winner.seq);
     this.statements.addConflict.run(loser.origin, loser.seq, kind, subject, namespace, by);

@@ -1,6 +1,5 @@
 import type { Origin, PeerId } from '../../protocol/base/meanings.js';
 import type { Crypto } from '../../protocol/base/seams.js';
-import type { ParkedPage, StoredSubject } from '../../protocol/decide/reads.js';
 import type { Row } from '../../protocol/decide/rows.js';
 import { type Kind, type Subject, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Version } from '../../protocol/kinds/version.js';
@@ -10,6 +9,7 @@ import type { Scope } from '../../protocol/log/scope.js';
 import type { ParkReason, WireOperation } from '../../protocol/log/wire-operation.js';
 import type { LoggedOperation } from '../../protocol/replication/derive.js';
 import { versionOf } from '../../protocol/replication/payloads.js';
+import type { ParkedPage, StoredSubject } from '../../protocol/replication/reads.js';
 import {
   type HistoricEdit,
   outOfScopeVersion,

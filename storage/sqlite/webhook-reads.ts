@@ -1,7 +1,8 @@
 import { ANNOUNCED_EVENTS_MAX, SUBSCRIPTION_HISTORY_MAX } from '../../protocol/base/limits.js';
-import type { Reads } from '../../protocol/decide/reads.js';
+import type { AnswerTo, Asked } from '../../protocol/decide/reads.js';
 import { type OutboxEvent, outboxEvent } from '../../protocol/webhooks/outbox.js';
 import type { LostEvents } from '../../protocol/webhooks/queries.js';
+import type { failedEvents, prunableEvents, subscriptionCounts } from '../../protocol/webhooks/reads.js';
 import { hears, type Subscription } from '../../protocol/webhooks/subscription.js';
 import { announcedAfter, announcedAt, lastAnnounced, subscriptionRevision } from './announced-events.js';
 import type { Connection } from './connection.js';
@@ -33,7 +34,7 @@ export class WebhookReads {
     return this.isAny.get() === 1;
   }
 
-  counts(by: string): Reads['subscription-counts']['answer'] {
+  counts(by: string): AnswerTo<typeof subscriptionCounts> {
     const counted = this.texts
       .get('SELECT count(*) AS "all", coalesce(sum(created_by = ?), 0) AS own FROM subscriptions')
       .get(by) as { readonly all: number; readonly own: number };
@@ -59,7 +60,7 @@ export class WebhookReads {
     return recorded === null ? null : outboxEvent(subscriptionId, recorded, 'pending');
   }
 
-  failed(asked: Reads['failed-events']['request']): readonly OutboxEvent[] {
+  failed(asked: Asked<typeof failedEvents>): readonly OutboxEvent[] {
     return this.texts
       .get(
         `SELECT * FROM subscription_events WHERE subscription_id = @subscriptionId AND delivery_status = 'failed'
@@ -75,7 +76,7 @@ export class WebhookReads {
       .get(JSON.stringify(correlationIds)) as number;
   }
 
-  prunable(before: string, limit: number): Reads['prunable-events']['answer'] {
+  prunable(before: string, limit: number): AnswerTo<typeof prunableEvents> {
     const found: Pick<OutboxEvent, 'subscription_id' | 'seq'>[] = [];
     const all = this.texts.get('SELECT id, status, pending_count, ended_count FROM subscriptions');
     const old = this.texts.get(

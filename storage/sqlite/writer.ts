@@ -7,6 +7,7 @@ import type { Decision, DecisionContext } from '../../protocol/decide/deciding.j
 import type { NodePolicy } from '../../protocol/decide/node-policy.js';
 import type { RuleTrust } from '../../protocol/decide/permissions.js';
 import type { ReadRequest } from '../../protocol/decide/reads.js';
+import { afterThese, asks } from '../../protocol/decide/reads.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
@@ -240,7 +241,7 @@ export class Writer {
   }
 
   private answer(request: ReadRequest, context: DecisionContext): unknown {
-    if (request.read !== 'after') return this.reads.answer(request, context);
+    if (!asks(request, afterThese)) return this.reads.answer(request, context);
     for (const mutation of request.mutations) this.mutations.apply(mutation, context);
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { FindValue, Where } from '../../../protocol/kinds/find.js';
 import type { LocalKind, LocalMember } from '../../../protocol/kinds/local-kind.js';
-import { LOCAL_KINDS } from '../../../protocol/local-kinds.js';
+import { LOCAL_KINDS } from '../../../protocol/release.js';
 import type { Connection } from '../connection.js';
 import { Statements } from '../statements.js';
 import { localSource, type RowSource, whereOf } from './find-rows.js';

@@ -1,8 +1,8 @@
 import type { Crypto } from '../../../protocol/base/seams.js';
-import type { StoredSubject } from '../../../protocol/decide/reads.js';
 import type { Row, RowStamp } from '../../../protocol/decide/rows.js';
 import type { Settled } from '../../../protocol/kinds/version.js';
 import type { WireOperation } from '../../../protocol/log/wire-operation.js';
+import type { StoredSubject } from '../../../protocol/replication/reads.js';
 import type { ScrubPage } from '../../../protocol/replication/repair-queries.js';
 import type { Statements } from '../statements.js';
 

@@ -1,9 +1,9 @@
 import type { Hlc, Instant, Origin } from '../../../protocol/base/meanings.js';
-import type { StoredTombstone } from '../../../protocol/decide/reads.js';
 import type { RowStamp } from '../../../protocol/decide/rows.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import type { Facts, RemovedVersion, Version } from '../../../protocol/kinds/version.js';
+import type { StoredTombstone } from '../../../protocol/replication/reads.js';
 import type { Connection } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { vectorOf } from '../operation-rows.js';

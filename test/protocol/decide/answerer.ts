@@ -3,18 +3,51 @@ import type { Result } from '../../../protocol/base/result.js';
 import type { VersionVector } from '../../../protocol/base/version-vector.js';
 import { allowAll, CHAIN, type Chain, decide } from '../../../protocol/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
-import type { Mutation, Remove, Write } from '../../../protocol/decide/mutations.js';
-import type { LastEdit, ReadRequest } from '../../../protocol/decide/reads.js';
+import { handles, ReadHandlers } from '../../../protocol/decide/handlers.js';
+import type {
+  DeclaredMutation,
+  LocalMutation,
+  Mutation,
+  Remove,
+  Write,
+} from '../../../protocol/decide/mutations.js';
+import type { ReadRequest } from '../../../protocol/decide/reads.js';
+import { ownOrigin, recordsWith, subjectRow, tombstoneOf } from '../../../protocol/decide/reads.js';
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
-
+import { leadsBack, sourcesOf } from '../../../protocol/graph/reads.js';
+import { boundKeyOf, quotaUseOf, usedEnvelope, writtenBytes } from '../../../protocol/identity/reads.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
+import {
+  comingIncomplete,
+  databaseOwner,
+  encodersInUse,
+  ridsAfter,
+  waitingTexts,
+} from '../../../protocol/maintenance/reads.js';
 import type { ArchivedRow } from '../../../protocol/memory/archived-memory.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
+import type { LastEdit } from '../../../protocol/memory/reads.js';
+import {
+  archivedMemory,
+  expiredMemories,
+  forgettableMemories,
+  lastEditOf,
+  memoryLife,
+  memoryRead,
+  oldestObservation,
+  purgeableMemories,
+  titleExpiryOf,
+  titleRead,
+  unusedRecallOf,
+} from '../../../protocol/memory/reads.js';
+import type { Standard } from '../../../protocol/memory/standard-kind.js';
+import { holdsOthers, standardsOf } from '../../../protocol/namespaces/reads.js';
 import type { Command, OutcomeOf } from '../../../protocol/release.js';
 import { KINDS } from '../../../protocol/release.js';
 import { TRUST_ALL } from '../../../protocol/rules/rules.js';
+import { isSubscribed, subscriptionById, subscriptionCounts } from '../../../protocol/webhooks/reads.js';
 import type { Subscription } from '../../../protocol/webhooks/subscription.js';
 import { aMemory, UNLIMITED } from '../../support/memories.js';
 
@@ -109,57 +142,57 @@ export function driven<T>(
   const reads: ReadRequest[] = [];
   const before = JSON.stringify({ ...held, kinds: null });
   const deciding = begin(contextOf(held)) as Generator<ReadRequest, T, unknown>;
+  const [answers, context] = [answersOver(held), contextOf(held)];
   let step = deciding.next();
   while (!step.done) {
     // Every change asks for them; tests of events look at what comes of it.
     if (step.value.read !== 'is-subscribed') reads.push(step.value);
-    step = deciding.next(answerOf(step.value, held));
+    step = deciding.next(answers.answer(step.value, context));
   }
   assert.equal(JSON.stringify({ ...held, kinds: null }), before, 'a decision is pure');
   return { value: step.value, reads };
 }
 
-function answerOf(request: ReadRequest, held: Held): unknown {
+function answersOver(held: Held): ReadHandlers {
   const { rows = [], subjects = [], archived = [] } = held;
-  switch (request.read) {
-    case 'memory-by-id':
-    case 'memory-life':
-      return rows.find((row) => row.id === request.id) ?? null;
-    case 'memory-by-title':
-    case 'title-expiry':
-      return rows.find((row) => row.title === request.title && row.namespace === request.namespace) ?? null;
-    case 'expired-memories':
-      return rows
+  return new ReadHandlers([
+    handles(memoryRead, (request) => rows.find((row) => row.id === request.id) ?? null),
+    handles(memoryLife, (request) => rows.find((row) => row.id === request.id) ?? null),
+    handles(
+      titleRead,
+      (request) =>
+        rows.find((row) => row.title === request.title && row.namespace === request.namespace) ?? null,
+    ),
+    handles(
+      titleExpiryOf,
+      (request) =>
+        rows.find((row) => row.title === request.title && row.namespace === request.namespace) ?? null,
+    ),
+    handles(expiredMemories, (request) =>
+      rows
         .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
-        .slice(0, request.limit);
-    case 'oldest-observation':
-    case 'unused-recall':
-    case 'waiting-texts':
-      return null;
-    case 'database-owner':
-      return held.owner ?? null;
-    case 'encoders':
-      return held.encoders ?? { searched: null, coming: null, hasVectors: false };
-    case 'coming-incomplete':
-      return held.comingIncomplete ?? false;
-    case 'rids-after':
-      return {
-        rids: rows
-          .map(({ rid }) => rid)
-          .filter((rid) => rid > request.afterRid)
-          .slice(0, request.limit),
-      };
+        .slice(0, request.limit),
+    ),
+    handles(oldestObservation, () => null),
+    handles(unusedRecallOf, () => null),
+    handles(waitingTexts, () => null),
+    handles(databaseOwner, () => held.owner ?? null),
+    handles(encodersInUse, () => held.encoders ?? { searched: null, coming: null, hasVectors: false }),
+    handles(comingIncomplete, () => held.comingIncomplete ?? false),
+    handles(ridsAfter, (request) => ({
+      rids: rows
+        .map(({ rid }) => rid)
+        .filter((rid) => rid > request.afterRid)
+        .slice(0, request.limit),
+    })),
     // Nothing is used yet: the real engines' tests have quotas and envelopes.
-    case 'written-bytes':
-      return 0;
-    case 'quota-use':
-    case 'used-envelope':
-    case 'agent-key':
-      return null;
-    case 'archived-memory':
-      return archived.find((row) => row.memory.id === request.id) ?? null;
-    case 'purgeable-memories':
-      return archived
+    handles(writtenBytes, () => 0),
+    handles(quotaUseOf, () => null),
+    handles(usedEnvelope, () => null),
+    handles(boundKeyOf, () => null),
+    handles(archivedMemory, (request) => archived.find((row) => row.memory.id === request.id) ?? null),
+    handles(purgeableMemories, (request) =>
+      archived
         .filter((row) => row.archivedAt <= request.before)
         .map(({ memory, archivedAt, seen }) => ({
           id: memory.id,
@@ -167,48 +200,43 @@ function answerOf(request: ReadRequest, held: Held): unknown {
           archivedAt,
           seen,
         }))
-        .slice(0, request.limit);
-    case 'forgettable-memories':
-      return rows.slice(0, request.limit);
-    case 'last-edit':
-      return held.lastEdit ?? null;
-    case 'log-origin':
-      return { origin: SELF_ORIGIN, seq: 0 };
-    case 'subject-row':
-      return subjects.find(({ kind, id }) => kind === request.kind && id === request.id) ?? null;
-    case 'records-with':
-      return subjects
+        .slice(0, request.limit),
+    ),
+    handles(forgettableMemories, (request) => rows.slice(0, request.limit)),
+    handles(lastEditOf, () => held.lastEdit ?? null),
+    handles(ownOrigin, () => ({ origin: SELF_ORIGIN, seq: 0 })),
+    handles(
+      subjectRow,
+      (request) => subjects.find(({ kind, id }) => kind === request.kind && id === request.id) ?? null,
+    ),
+    handles(recordsWith, (request) =>
+      subjects
         .filter(
           ({ kind, image }) => kind === request.kind && memberOf(image, request.member) === request.value,
         )
-        .slice(0, request.limit);
-    case 'holds-others':
-      return false;
-    case 'standards-of':
-      return subjects
+        .slice(0, request.limit),
+    ),
+    handles(holdsOthers, () => false),
+    handles(standardsOf, (request) =>
+      subjects
         .filter(({ kind, id }) => kind === 'standard' && request.namespaces.includes(id))
-        .map(({ image }) => image);
-    case 'is-subscribed':
-      return (held.subscriptions ?? []).length > 0;
-    case 'subscription-counts': {
+        .map(({ image }) => image as Standard),
+    ),
+    handles(isSubscribed, () => (held.subscriptions ?? []).length > 0),
+    handles(subscriptionById, (request) => held.subscriptions?.find(({ id }) => id === request.id) ?? null),
+    handles(subscriptionCounts, ({ by }) => {
       const all = held.subscriptions ?? [];
-      const own = all.filter(({ created_by }) => created_by === request.by).length;
+      const own = all.filter(({ created_by }) => created_by === by).length;
       return { own, all: all.length, lastSeq: 0 };
-    }
-    case 'subscription':
-      return held.subscriptions?.find(({ id }) => id === request.id) ?? null;
+    }),
     // No links lead anywhere: the real engine's tests have cycles.
-    case 'leads-back':
-      return 'no';
-    case 'sources-of':
-      return [];
-    case 'tombstone': {
-      const found = held.tombstones?.find(({ kind, id }) => kind === request.kind && id === request.id);
+    handles(leadsBack, () => 'no'),
+    handles(sourcesOf, () => []),
+    handles(tombstoneOf, (subject) => {
+      const found = held.tombstones?.find(({ kind, id }) => kind === subject.kind && id === subject.id);
       return found === undefined ? null : { seen: found.seen, deleted_at: NOW };
-    }
-    default:
-      throw new Error(`no answer to ${request.read}`);
-  }
+    }),
+  ]);
 }
 
 /** The mutations and value of a decision that must have been taken. */
@@ -236,6 +264,14 @@ export function onlyMutation<K extends Mutation['mutation']>(
     [kind],
   );
   return mutations[0] as Extract<Mutation, { mutation: K }>;
+}
+
+/** The only mutation of a decision, which must be of a declaration. */
+export function onlyLocal<Members>(
+  outcome: Outcome<unknown>,
+  declared: DeclaredMutation<Members>,
+): LocalMutation & Members {
+  return onlyMutation(outcome, declared.mutation) as LocalMutation & Members;
 }
 
 /** The only mutation of a decision, which must insert a memory. */

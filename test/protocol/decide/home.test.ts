@@ -5,6 +5,7 @@ import { homeOf, homeProblem, mayWrite } from '../../../protocol/decide/home.js'
 import type { Mutation } from '../../../protocol/decide/mutations.js';
 import { homeId, homeNumberOf, makerOf, nameOf } from '../../../protocol/kinds/home.js';
 import type { Version } from '../../../protocol/kinds/version.js';
+import { dropArchived } from '../../../protocol/memory/mutations.js';
 import { lampKind, MORE_KINDS } from '../../support/throwaway-kinds.js';
 import { aKindRow, driven, type KindRow, NOW, SELF } from './answerer.js';
 
@@ -129,6 +130,6 @@ describe('a write of a subject with a home', () => {
 
   it('has no say over kinds that anybody may write', () => {
     const written = { ...writing(`${LOST}/x`), kind: 'sticker', word: 'sticker.put' } as Mutation;
-    assert.equal(problem([written, { mutation: 'drop-archived', id: `${LOST}/x` }]), null);
+    assert.equal(problem([written, dropArchived({ id: `${LOST}/x` })]), null);
   });
 });

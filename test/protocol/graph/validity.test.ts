@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LINK_EARLIER_PERIODS_MAX } from '../../../protocol/base/limits.js';
+import { isMutation } from '../../../protocol/decide/mutations.js';
 import type { CreateLink } from '../../../protocol/graph/create-link.js';
 import type { InvalidateLink } from '../../../protocol/graph/invalidate-link.js';
+import { chargeQuota } from '../../../protocol/identity/mutations.js';
 import type { Link } from '../../../protocol/links/link.js';
 import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { MemoryRow } from '../../../protocol/memory/memory.js';
@@ -40,7 +42,7 @@ describe('linking', () => {
       ...{ mutation: 'write', ...subject, word: 'link', namespace: 'team' },
       ...{ seen: {}, before: null, image: given },
     });
-    assert.ok(charge?.mutation === 'charge-quota');
+    assert.ok(charge !== undefined && isMutation(charge, chargeQuota));
     assert.deepEqual(
       [charge.holder, charge.namespace, charge.links, charge.memories],
       ['ai:a', 'team', 1, 0],
@@ -153,7 +155,7 @@ describe('linking', () => {
     const unowned = linkOver(null, { viewer: tenant('ai:c') }, [source({ metadata: {} }), target()]);
     assert.ok(unowned.result.ok);
     const charge = unowned.result.value.mutations.find(({ mutation }) => mutation === 'charge-quota');
-    assert.ok(charge?.mutation === 'charge-quota' && charge.holder === 'ai:c');
+    assert.ok(charge !== undefined && isMutation(charge, chargeQuota) && charge.holder === 'ai:c');
   });
 });
 

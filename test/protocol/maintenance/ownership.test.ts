@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Mutation } from '../../../protocol/decide/mutations.js';
+import { isMutation, type Mutation } from '../../../protocol/decide/mutations.js';
 import type { DatabaseOwner } from '../../../protocol/decide/rows.js';
+import { putDatabaseOwner } from '../../../protocol/maintenance/mutations.js';
 import fc from '../../support/properties.js';
-import { decideOver, NOW_MS, onlyMutation, taken } from '../decide/answerer.js';
+import { decideOver, NOW_MS, onlyLocal, taken } from '../decide/answerer.js';
 
 type Role = DatabaseOwner['role'];
 const LEASE_MS = 10_000;
@@ -27,14 +28,14 @@ describe('a claim', () => {
   it('takes a database that nobody owns, with fencing number 1', () => {
     const outcome = claim('a', 'mcp', null);
     assert.deepEqual(taken(outcome).value, { owned: true, fencing: 1, holder: 'a' });
-    assert.deepEqual(onlyMutation(outcome, 'put-database-owner'), owner('a', 'mcp', 1));
+    assert.deepEqual(onlyLocal(outcome, putDatabaseOwner), owner('a', 'mcp', 1));
   });
 
   it('renews its own lease under the same number, run out or not', () => {
     for (const leftMs of [1, 0, -60_000]) {
       const outcome = claim('a', 'mcp', held('a', 'mcp', leftMs));
       assert.deepEqual(taken(outcome).value, { owned: true, fencing: 5, holder: 'a' });
-      assert.deepEqual(onlyMutation(outcome, 'put-database-owner'), owner('a', 'mcp', 5));
+      assert.deepEqual(onlyLocal(outcome, putDatabaseOwner), owner('a', 'mcp', 5));
     }
   });
 
@@ -59,7 +60,7 @@ describe('a claim', () => {
   it('of a daemon takes the database from an MCP process at once', () => {
     const outcome = claim('b', 'daemon', held('a', 'mcp', LEASE_MS));
     assert.deepEqual(taken(outcome).value, { owned: true, fencing: 6, holder: 'b' });
-    assert.deepEqual(onlyMutation(outcome, 'put-database-owner'), owner('b', 'daemon', 6));
+    assert.deepEqual(onlyLocal(outcome, putDatabaseOwner), owner('b', 'daemon', 6));
   });
 
   it('takes over the moment a lease has run out, under a higher number', () => {
@@ -80,7 +81,7 @@ describe('a release', () => {
   it('ends the own lease and keeps its number', () => {
     const outcome = release('a', held('a', 'daemon', 60_000));
     assert.deepEqual(taken(outcome).value, { released: true });
-    const ended = onlyMutation(outcome, 'put-database-owner').owner;
+    const ended = onlyLocal(outcome, putDatabaseOwner).owner;
     assert.deepEqual(ended, { holder: 'a', role: 'daemon', fencing: 5, expiresAtMs: 0 });
     assert.equal(taken(claim('b', 'mcp', ended)).value.fencing, 6);
   });
@@ -113,7 +114,7 @@ it('two processes never own a database at the same instant, and the number tells
           : taken(claim(holder, roles[holder]!, before, nowMs)).mutations;
         for (const mutation of mutations) {
           assert.equal(mutation.mutation, 'put-database-owner');
-          if (mutation.mutation === 'put-database-owner') current = mutation.owner;
+          if (isMutation(mutation, putDatabaseOwner)) current = mutation.owner;
         }
         if (current === null) continue;
         assert.ok(current.fencing >= highest, 'the number never falls');

@@ -6,9 +6,10 @@ import {
   LIFE_INTERVAL_SECONDS,
   PROMOTE_ACCESS_COUNT,
 } from '../../../protocol/base/limits.js';
-import type { Mutation, Write } from '../../../protocol/decide/mutations.js';
+import { isMutation, type Mutation, type Write } from '../../../protocol/decide/mutations.js';
 import type { LifePolicy } from '../../../protocol/memory/life-policy.js';
 import type { Memory, MemoryRow } from '../../../protocol/memory/memory.js';
+import { countAccess } from '../../../protocol/memory/mutations.js';
 import type { TouchMemories } from '../../../protocol/memory/touch.js';
 import fc from '../../support/properties.js';
 import { aRow, at, decideOver, NOW, NOW_MS, taken } from '../decide/answerer.js';
@@ -49,7 +50,7 @@ const lifeWrite = (before: MemoryRow, changes: Partial<MemoryRow>): Write<Memory
 function touched(fields: Partial<MemoryRow>, count = 1) {
   const { value, mutations } = taken(decideOver(touching(count), [row(fields)]));
   const life = lifeOf(mutations);
-  const access = mutations.find((mutation) => mutation.mutation === 'count-access');
+  const access = mutations.find((mutation) => isMutation(mutation, countAccess));
   assert.equal(mutations.length, life === undefined ? 1 : 2);
   return { value, life, access: access! };
 }

@@ -7,9 +7,10 @@ import {
 } from '../../../protocol/base/limits.js';
 import { detailsOf } from '../../../protocol/base/result.js';
 import { utf8Bytes } from '../../../protocol/base/utf8.js';
-import type { Mutation } from '../../../protocol/decide/mutations.js';
+import { isMutation, type Mutation } from '../../../protocol/decide/mutations.js';
 import { bounded } from '../../../protocol/webhooks/emit.js';
 import { eventList } from '../../../protocol/webhooks/event-types.js';
+import { announceEvent } from '../../../protocol/webhooks/mutations.js';
 import { bodyOf, correlationId } from '../../../protocol/webhooks/outbox.js';
 import { hears, type Subscription } from '../../../protocol/webhooks/subscription.js';
 import type { WebhookEvent } from '../../../protocol/webhooks/webhook-event.js';
@@ -42,7 +43,7 @@ const aSubscription = (fields: Partial<Subscription> = {}): Subscription => ({
 
 /** What a change records while somebody subscribes. */
 const recorded = (mutations: readonly Mutation[]) =>
-  mutations.flatMap((each) => (each.mutation === 'announce' ? [each.announced] : []));
+  mutations.flatMap((each) => (isMutation(each, announceEvent) ? [each.announced] : []));
 
 describe('the events of a decision', () => {
   it('are recorded once, however many subscriptions there are, and not at all where there is none', () => {

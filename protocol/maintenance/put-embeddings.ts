@@ -1,7 +1,9 @@
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import { memoryById, read } from '../decide/reads.js';
-import type { EmbeddedRow } from './embed-state.js';
+import type { EmbeddedRow } from '../memory/embed-state.js';
+import { memoryById } from '../memory/reads.js';
+import { putEmbedding } from './mutations.js';
+import { encodersInUse } from './reads.js';
 
 export interface PutEmbeddings {
   readonly kind: 'put-embeddings';
@@ -18,7 +20,7 @@ export interface PutEmbeddingsOutcome {
 /** Stores the vectors of rows; a row that changed meanwhile keeps waiting. Local. */
 export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbeddingsOutcome> {
   const mutations: Mutation[] = [];
-  const { searched, coming } = yield* read('encoders', {});
+  const { searched, coming } = yield* encodersInUse();
   const expected = command.coming === true ? coming : searched;
   for (const embedded of command.rows) {
     // Another encoder got the role meanwhile.
@@ -26,15 +28,16 @@ export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbedding
     if (expected === null && command.coming === true) continue;
     const row = yield* memoryById(embedded.id);
     if (row === null || row.rid !== embedded.rid || row.version !== embedded.version) continue;
-    mutations.push({
-      mutation: 'put-embedding',
-      rid: row.rid,
-      state: embedded.state,
-      model: embedded.model,
-      dim: embedded.dim,
-      vectors: embedded.vectors,
-      coming: command.coming === true,
-    });
+    mutations.push(
+      putEmbedding({
+        rid: row.rid,
+        state: embedded.state,
+        model: embedded.model,
+        dim: embedded.dim,
+        vectors: embedded.vectors,
+        coming: command.coming === true,
+      }),
+    );
   }
   return decided({ stored: mutations.length }, mutations);
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { putEmbedding } from '../../../protocol/maintenance/mutations.js';
 import { EMBED_STATES, type EmbeddedRow } from '../../../protocol/memory/embed-state.js';
-import { aRow, decideOver, onlyMutation, taken } from '../decide/answerer.js';
+import { aRow, decideOver, onlyLocal, taken } from '../decide/answerer.js';
 
 const VECTORS = new Uint8Array([1, 2, 3, 4]);
 const embedded = (fields: Partial<EmbeddedRow> = {}): EmbeddedRow => ({
@@ -21,7 +22,7 @@ describe('vectors', () => {
   it('are stored beside the version that they were made from, locally', () => {
     const outcome = putting(embedded());
     assert.deepEqual(taken(outcome).value, { stored: 1 });
-    assert.deepEqual(onlyMutation(outcome, 'put-embedding'), {
+    assert.deepEqual(onlyLocal(outcome, putEmbedding), {
       mutation: 'put-embedding',
       rid: 1,
       state: EMBED_STATES.embedded,
@@ -51,7 +52,7 @@ describe('vectors', () => {
 
   it('may be a verdict without any', () => {
     for (const state of [EMBED_STATES.skipped, EMBED_STATES.failed]) {
-      const mutation = onlyMutation(putting(embedded({ state, vectors: null })), 'put-embedding');
+      const mutation = onlyLocal(putting(embedded({ state, vectors: null })), putEmbedding);
       assert.deepEqual([mutation.state, mutation.vectors], [state, null]);
     }
   });
