@@ -66,7 +66,7 @@ const PUSH_GRACE_MS = 150;
 /** How long a starting node waits for its peers to say what they have of it. */
 const START_HOLD_MS = 2000;
 const RECOVERY_HOLD_MS = 60_000;
-/** A peer that reads a page, not the last one, asks for the next within this time, or is pushed to again. */
+/** How long to wait for a paging peer to ask for its next page before pushing resumes. */
 const READS_REST_MS = 500;
 const LEDGER_INTERVAL_MS = 2000;
 const LOCAL_RETRY_MS = 250;

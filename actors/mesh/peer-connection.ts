@@ -323,7 +323,7 @@ export class PeerConnection implements RunningChild {
     record.refused(answer, cause, 'the peer refused operations');
   }
 
-  /** A push sent ahead was in vain: the next push begins at what the peer has. */
+  /** A push sent ahead was not taken whole; the next one starts from what the peer has. */
   private inVain(): void {
     this.sentTo = null;
     this.round += 1;

@@ -95,7 +95,7 @@ export class LogStream {
   readonly #listeners = new Set<Listener>();
   /** Admitted, and not begun yet. */
   #coming = 0;
-  /** Listeners that were told that they are cut, at the last keepalive and since. */
+  /** Listeners that were told they are cut off: before the last keepalive, and since. */
   #cut: [before: Sink[], since: Sink[]] = [[], []];
   /** The place in the log up to which live listeners have their events. */
   #place = 0;

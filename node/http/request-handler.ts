@@ -96,7 +96,7 @@ export class RequestHandler {
     exchange.name = route.kind === 'operation' ? route.operation.name : route.name;
     const client = this.#options.clientOf(exchange);
     if (client?.role === 'guest' && !(route.kind === 'peer' && route.access === 'guests')) {
-      return fail('FORBIDDEN', 'an invitation is good only for joining');
+      return fail('FORBIDDEN', 'an invitation can only be used to join');
     }
     const query = parseQuery(mark === -1 ? '' : url.slice(mark + 1));
     const isOpen =

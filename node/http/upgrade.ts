@@ -33,7 +33,7 @@ export function upgradeProblem(
   if (!known || method !== 'GET')
     return { code: 'INVALID_REQUEST', message: 'this path does not accept an upgrade' };
   if (client?.role === 'guest') {
-    return { code: 'FORBIDDEN', message: 'an invitation is good only for joining' };
+    return { code: 'FORBIDDEN', message: 'an invitation can only be used to join' };
   }
   const keys = keyGate(settings.apiKey, crypto, log);
   if (client === null && keys.closed && keys.check(headers['x-api-key'], undefined) !== 'right') {

@@ -5,7 +5,7 @@ const LABELS = ['hook', 'event'] as const;
 type Label = (typeof LABELS)[number];
 
 /**
- * What a node counts about its hooks; a file has few of them, so each has its labels. A label does not name the program: not
+ * What a node counts about its hooks; there are few hooks, so each may have its own label. A label does not name the program: not
  * everyone who reads metrics may know paths of this machine.
  */
 export class HookMetrics {

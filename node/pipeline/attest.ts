@@ -84,7 +84,7 @@ async function attestOwn(caller: Caller, services: ReadServices): Promise<Result
   return fail(
     'ATTESTATION_FAILED',
     unbound
-      ? `this process speaks for ${caller.viewer.agentId} alone, and this node takes only attested writes: write as that agent`
+      ? `this process may only act as ${caller.viewer.agentId}, and this node takes only attested writes: write as that agent`
       : 'this agent has a key of its own: sign the write with it',
   );
 }

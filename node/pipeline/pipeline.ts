@@ -35,7 +35,7 @@ export interface Request {
   readonly progress?: ProgressReport;
   /** Ids that the call makes follow from it, so that the same call makes them again. */
   readonly key?: string;
-  /** True for a call that was sent before and not answered. */
+  /** True for a retry of a call whose answer was lost. */
   readonly again?: boolean;
 }
 

@@ -43,7 +43,7 @@ export function addressRefusal(address: string, allowsLoopback: boolean): Refusa
   const isPublic = isIPv4(address)
     ? !REFUSED_V4.check(address)
     : ACCEPTED_V6.check(address, 'ipv6') && !REFUSED_V6.check(address, 'ipv6');
-  return isPublic ? null : `${address} is no public address`;
+  return isPublic ? null : `${address} is not a public address`;
 }
 
 /** Names that mean this machine wherever they are resolved. */
@@ -62,7 +62,7 @@ export function urlRefusal(text: string, allowsLoopback: boolean): Refusal {
   try {
     url = new URL(text);
   } catch {
-    return 'the address is no URL';
+    return 'the address is not a URL';
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'the address must begin with https://';
   if (url.username !== '' || url.password !== '') return 'the address must not hold a user or a password';

@@ -29,7 +29,7 @@ export function nextHlc(last: Hlc, nowMs: number): Hlc {
 /** The latest stamp that a node takes from another one at an instant of its own clock. */
 export const latestHlc = (nowMs: number): Hlc => formatHlc(nowMs + CLOCK_AHEAD_MS_MAX, COUNTER_MAX);
 
-/** True for a stamp that no node takes at this instant. */
+/** True if the stamp is further ahead of this clock than nodes accept. */
 export const isAhead = (hlc: Hlc, nowMs: number): boolean => hlc > latestHlc(nowMs);
 
 /** True for a text in the form of a stamp. */

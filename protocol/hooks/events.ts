@@ -80,7 +80,7 @@ export const isHookEvent = (value: unknown): value is HookEvent =>
 
 export const hookEventRow = (name: HookEvent): HookEventRow => HOOK_EVENTS[name];
 
-/** True for an event whose hooks decide; the others hear what has happened. */
+/** True for events whose hooks can refuse; hooks of other events are only notified. */
 export const decides = (name: HookEvent): boolean => name.startsWith('pre_');
 
 /** Events whose hooks are children that stay, unless their entry says otherwise. */

@@ -50,7 +50,7 @@ export function attestationOf(link: Link, believed: BelievedKeys, crypto: Crypto
   return believed.members.has(signer) ? { level: 'peer_attested', signedBy: signer } : UNSIGNED;
 }
 
-/** What keeps a link from being verified; empty for one that is. `whole` is false for a row that is not what was written. */
+/** Reasons why the link is not verified; empty if it is. `whole` is false for a row that differs from what was written. */
 export function linkFindings(
   link: Link,
   { level }: LinkAttestation,

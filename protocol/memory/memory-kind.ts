@@ -175,7 +175,7 @@ export const memoryKind: Kind<MemoryImage> = {
   table: 'memories',
 };
 
-/** The version that was created first; of one creation the earlier edit, then the earlier version. */
+/** Prefers the earlier creation; within one creation the earlier edit; then the earlier version. */
 function earlierCreation(
   best: LiveVersion<MemoryImage>,
   version: LiveVersion<MemoryImage>,

@@ -66,7 +66,7 @@ export function* decideMarkRead(
   return decided({ marked, missing }, mutations);
 }
 
-/** Drops receipts. One whose message is here, in the archive or on its way stays. */
+/** Drops receipts of removed messages. Keeps those whose message is stored, archived or has not arrived yet. */
 export function* decideDropReceipts({ ids }: DropReceipts): Deciding<DropReceiptsOutcome> {
   const mutations: Mutation[] = [];
   for (const id of ids) {

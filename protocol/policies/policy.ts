@@ -176,7 +176,7 @@ function rulingAt(
   );
 }
 
-/** What holds at a place. Policies say nothing about links, and name who approves one that a permission rule asks about. */
+/** The policy that applies at a gate of a namespace. Links have none; for them it only names the approver. */
 function* policyAt({ gate, namespace, privateTo }: GatedPlace): Reading<GatePolicy | PolicyProblem> {
   if (gate !== 'link') return yield* gateOf({ gate, namespace, privateTo: privateTo ?? null });
   const found = yield* gateOf({ gate: 'write', namespace });

@@ -45,7 +45,10 @@ export function* decideAdoptPeer(
   if (makers.size === 0)
     return fail('CONFLICT', `this node is already the home of the subjects of ${peerId}`);
   if (Math.max(...makers.values()) > HOME_NUMBER_MAX) {
-    return fail('CONFLICT', `a home number of ${peerId} is at its end: no node can adopt its subjects again`);
+    return fail(
+      'CONFLICT',
+      `the subjects of ${peerId} have changed their home too often to be adopted again`,
+    );
   }
   const mutations: Mutation[] = [];
   const adopted: { peer_id: string; number: number }[] = [];

@@ -64,7 +64,7 @@ function findingOf(
     readings.set(rule, read);
   }
   if ('problem' in read) {
-    // A warning that cannot be read would say nothing.
+    // An unreadable rule that could only warn is ignored: it has no text to show.
     if (failOpen || !refuses(rule)) return null;
     return { severity: 'refuse', reason: `the rule cannot be evaluated: ${read.problem}` };
   }

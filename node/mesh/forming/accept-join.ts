@@ -136,7 +136,7 @@ function scopeFor(known: Statements, peerId: string, now: readonly string[] | nu
   const had = before === null ? 'every namespace' : before.join(', ');
   return fail(
     'CONFLICT',
-    `${peerId} was in this mesh with ${had}, and what it wrote stays: invite it with at least that scope, or let it join with a new key`,
+    `${peerId} was a member for ${had}, and its writes are still here: invite it with at least that scope, or let it join with a new key`,
   );
 }
 

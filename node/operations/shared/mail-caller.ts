@@ -11,7 +11,7 @@ export function mailAgent({ caller, surface }: ReadCall): Result<string> {
     return fail('FORBIDDEN', 'messages need an agent: name it in X-Agent-Id');
   }
   if (viewer.agentId !== null && viewer.agentId !== agentId) {
-    return fail('FORBIDDEN', `this process speaks for ${viewer.agentId}, and not for ${agentId}`);
+    return fail('FORBIDDEN', `this process may only act as ${viewer.agentId}, not as ${agentId}`);
   }
   return ok(agentId);
 }

@@ -58,7 +58,7 @@ export function findLookAlikes(parts: QueryParts, query: FindLookAlikes): Answer
   };
 }
 
-/** The rows that were written since a place of the log, compared with the rows of their namespaces. */
+/** The rows that were written since a position in the log, compared with the rows of their namespaces. */
 export function reviewWritten(parts: QueryParts, query: ReviewWritten): Answers['review-written'] {
   const { statements, clock } = parts;
   const untilMs = clock.monotonicMs() + (query.withinMs ?? Number.POSITIVE_INFINITY);

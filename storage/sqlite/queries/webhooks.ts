@@ -28,7 +28,7 @@ import { type SubscriptionSqlRow, subscriptionFromSql } from '../webhook-reads.j
 import type { QueryParts } from './query-parts.js';
 
 /** The subscriptions `s` that a viewer may see. */
-/** What sees everything is its operator's only, whose name other callers can give. */
+/** A subscription that sees everything is shown only to operators: any caller can claim its creator's name. */
 const OWN = '(@all = 1 OR (s.sees_all = 0 AND s.created_by = @agent))';
 const ownOf = ({ all, agentId }: Viewer) => ({ all: all ? 1 : 0, agent: agentId });
 
