@@ -46,7 +46,6 @@ export const repairCommand = defineCommand({
         texts_indexed: texts,
         clashes,
         rows_repaired: report.repaired.map(({ subject, problem }) => ({ id: subject, problem })),
-        rows_accepted: report.accepted,
         suspects: report.suspects,
         lost_operations: report.lost_count,
         left,

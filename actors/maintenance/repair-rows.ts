@@ -5,15 +5,8 @@ import type { RepairOutcome, RepairSubjects } from '../../protocol/replication/r
 import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { Store } from '../../storage/port.js';
 
-/** The operations that peers sent. */
-export interface AskedBack {
-  readonly operations: readonly WireOperation[];
-  /** False when a peer that may have more did not answer. */
-  readonly complete: boolean;
-}
-
 /** Asks the peers for operations, one peer after the other; an operation that no peer has is left out. */
-export type AskBack = (places: readonly OperationPlace[]) => Promise<AskedBack>;
+export type AskBack = (places: readonly OperationPlace[]) => Promise<readonly WireOperation[]>;
 
 /** The repair of rows: the store, and the verification of operations that a peer sent for it. */
 export interface RowRepair {

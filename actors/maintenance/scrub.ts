@@ -1,7 +1,6 @@
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import * as limits from '../../protocol/base/limits.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
-import type { Clock } from '../../protocol/base/seams.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
 import { operationId } from '../../protocol/log/operation-log.js';
@@ -17,7 +16,6 @@ export interface ScrubParts extends RowRepair {
   /** The default: every kind of this release. */
   readonly kinds?: Kinds | undefined;
   readonly askBack: AskBack;
-  readonly clock: Pick<Clock, 'nowMs'>;
   /** True only reports and repairs nothing. */
   readonly dryRun: boolean;
   /** True ends the scrub early, with the findings so far. */
@@ -41,8 +39,6 @@ export interface ScrubReport {
   readonly digests: readonly KindNamespace[];
   /** Damaged rows that wait for their repair; in a dry run, all rows marked as damaged. */
   readonly suspects: number;
-  /** Damaged rows that were accepted as they are, because no log has their history. */
-  readonly accepted: readonly Subject[];
   /** The engine's findings on its own structures; only "mnemesh repair" repairs them. */
   readonly engine: readonly string[];
   /** False when the scrub ended early, or the store did not answer. */
@@ -72,7 +68,6 @@ class Scrub {
   /** By kind and namespace. */
   private readonly digests = new Map<string, KindNamespace>();
   private suspected = 0;
-  private readonly accepted: Subject[] = [];
   private readonly problems: string[] = [];
 
   constructor(private readonly parts: ScrubParts) {}
@@ -98,7 +93,6 @@ class Scrub {
       lost_count: this.lost.size,
       digests: [...this.digests.values()],
       suspects: this.suspected,
-      accepted: this.accepted,
       engine: this.problems,
       complete,
     };
@@ -130,7 +124,7 @@ class Scrub {
       if (!own.ok) return failed(own.error);
       const operations = [
         ...own.value.operations.filter(({ payload }) => payload !== null),
-        ...(await this.parts.askBack(some)).operations,
+        ...(await this.parts.askBack(some)),
       ];
       if (operations.length === 0) continue;
       const done = await this.repair({ subjects: [], operations });
@@ -194,7 +188,7 @@ class Scrub {
       if (!own.ok) return failed(own.error);
       const { missing } = own.value;
       if (missing.length === 0) continue;
-      const { operations } = await this.parts.askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
+      const operations = await this.parts.askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
       const again = await this.repair({
         subjects: missing.map(({ kind, subject: id }) => ({ kind, id })),
         operations,
@@ -220,7 +214,6 @@ class Scrub {
     const done = await repairSuspects(this.parts, suspects);
     if (!done.ok) return failed(done.error);
     for (const row of done.value.repaired) this.repaired.set(`${row.kind}\n${row.subject}`, row);
-    this.accepted.push(...done.value.accepted);
     this.suspected = done.value.left.length;
     return ok(null);
   }

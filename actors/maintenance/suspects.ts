@@ -1,70 +1,59 @@
 import * as limits from '../../protocol/base/limits.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Log } from '../../protocol/base/seams.js';
-import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
 import { operationId } from '../../protocol/log/operation-log.js';
 import type { Suspect } from '../../protocol/replication/repair-queries.js';
 import type { RepairedRow } from '../../protocol/replication/repair-subjects.js';
-import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 import { type AskBack, type RowRepair, repairRows } from './repair-rows.js';
 
 export interface SuspectParts extends RowRepair {
   /** Asks the peers for operations. */
   readonly askBack: AskBack;
-  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 /** The outcome of a repair of suspects. */
 export interface SuspectReport {
   readonly repaired: readonly RepairedRow[];
-  /** Rows that were accepted as they are, because no log has their history. */
-  readonly accepted: readonly Subject[];
   /** Subjects that stay suspect. */
   readonly left: readonly Subject[];
 }
 
-/** How long the repair waits for peers that do not answer, before it accepts a row as it is. */
-const WAIT_MS = 600_000;
 /** Most suspects examined together. */
 export const SUSPECTS_MAX = 1000;
 
 /**
- * Repairs damaged rows from the own log, and from peers where the own log lost operations. A readable row without any
- * history in a log is accepted as it is, so that the memory stays usable.
+ * Repairs damaged rows from the own log, and from peers where the own log lost operations. A row without any history in
+ * a log stays suspect, and commands about it fail.
  */
 export async function repairSuspects(
   parts: SuspectParts,
   suspects: readonly Suspect[],
 ): Promise<Result<SuspectReport>> {
   const repaired: RepairedRow[] = [];
-  const accepted: Subject[] = [];
   const left: Subject[] = [];
   for (let at = 0; at < suspects.length; at += limits.REPAIR_SUBJECTS_MAX) {
     const done = await repairSome(parts, suspects.slice(at, at + limits.REPAIR_SUBJECTS_MAX));
     if (!done.ok) return done;
     repaired.push(...done.value.repaired);
-    accepted.push(...done.value.accepted);
     left.push(...done.value.left);
   }
-  return ok({ repaired, accepted, left });
+  return ok({ repaired, left });
 }
 
 async function repairSome(parts: SuspectParts, suspects: readonly Suspect[]): Promise<Result<SuspectReport>> {
-  const { store, askBack, clock } = parts;
+  const { store, askBack } = parts;
   const request = { operations: [], withheld: [], recount: [], dryRun: false };
   const subjects = suspects.map(({ subject }) => subject);
   const own = await repairRows(parts, { ...request, subjects });
   if (!own.ok) return failed(own.error);
   let { missing } = own.value;
   const repaired = [...own.value.repaired];
-  let complete = true;
   if (missing.length > 0) {
-    const back = await askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
-    complete = back.complete && missing.length <= limits.RANGE_OPERATIONS_MAX;
+    const operations = await askBack(missing.slice(0, limits.RANGE_OPERATIONS_MAX));
     const wanting = missing.map(({ kind, subject: id }) => ({ kind, id }));
-    const again = await repairRows(parts, { ...request, subjects: wanting, operations: back.operations });
+    const again = await repairRows(parts, { ...request, subjects: wanting, operations });
     if (!again.ok) return failed(again.error);
     ({ missing } = again.value);
     repaired.push(...again.value.repaired);
@@ -79,26 +68,11 @@ async function repairSome(parts: SuspectParts, suspects: readonly Suspect[]): Pr
     // An operation that came without its payload never had an effect here.
     if (stored.value === null || stored.value.parked === null) lost.set(nameOf({ kind, id }), { kind, id });
   }
-  const nowMs = clock.nowMs();
-  const isOld = ({ since }: Suspect) => nowMs - (parseRfc3339Ms(since) ?? 0) >= WAIT_MS;
-  const accept = suspects.filter((each) => lost.has(nameOf(each.subject)) && (complete || isOld(each)));
   const settled = await store.execute(
-    {
-      kind: 'settle-suspects',
-      sound: subjects.filter((subject) => !lost.has(nameOf(subject))),
-      accept: accept.map(({ subject }) => subject),
-    },
+    { kind: 'settle-suspects', subjects: subjects.filter((subject) => !lost.has(nameOf(subject))) },
     { lane: 'background' },
   );
-  if (!settled.ok) return failed(settled.error);
-  const waiting = [...lost]
-    .filter(([name]) => !accept.some((each) => nameOf(each.subject) === name))
-    .map(([, subject]) => subject);
-  return ok({
-    repaired,
-    accepted: settled.value.accepted,
-    left: [...waiting, ...settled.value.kept],
-  });
+  return settled.ok ? ok({ repaired, left: [...lost.values()] }) : failed(settled.error);
 }
 
 /** Between two checks for suspects; a new one wakes the loop, but other processes mark some too. */
@@ -107,7 +81,7 @@ const LOOK_MS = 10_000;
 const REST_MS = 30_000;
 
 export interface SuspectsJobParts extends SuspectParts {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly log: Log;
 }
 
@@ -131,7 +105,7 @@ export class SuspectsJob {
       log.warn({ code: done.error.code }, 'damaged rows could not be repaired yet');
       return { afterMs: LOOK_MS };
     }
-    const { repaired, accepted, left } = done.value;
+    const { repaired, left } = done.value;
     for (const subject of left) this.restUntilMs.set(nameOf(subject), clock.monotonicMs() + REST_MS);
     if (repaired.length > 0)
       log.warn(
@@ -139,7 +113,6 @@ export class SuspectsJob {
         REPAIRED,
       );
     if (left.length > 0) log.error({ code: 'DAMAGE_LEFT', rows: shown(left) }, LEFT);
-    await noteAccepted(this.parts, accepted);
     return { afterMs: LOOK_MS };
   }
 
@@ -151,32 +124,6 @@ export class SuspectsJob {
 
 const REPAIRED = 'damaged rows were repaired';
 const LEFT = 'damaged rows could not be repaired: no log that can be reached has their history';
-const ACCEPTED =
-  'damaged rows were accepted as they are, because no log has their history: read them and correct them';
 const SHOWN = 20;
 const nameOf = ({ kind, id }: Subject): string => `${kind} ${id}`;
 const shown = (subjects: readonly Subject[]) => subjects.slice(0, SHOWN).map(nameOf);
-
-/** Raises the alarm for rows that were accepted as they are, and stores their names. */
-export async function noteAccepted(
-  { store, log }: { readonly store: Store; readonly log: Log },
-  accepted: readonly Subject[],
-): Promise<void> {
-  if (accepted.length === 0) return;
-  log.error({ code: 'DAMAGE_ACCEPTED', rows: shown(accepted) }, ACCEPTED);
-  const notes = await store.query({ kind: 'integrity-notes' }, { lane: 'background' });
-  const before = notes.ok ? notes.value.accepted?.facts : undefined;
-  const known = (before?.['subjects'] ?? []) as readonly string[];
-  const fresh = accepted.map(nameOf).filter((name) => !known.includes(name));
-  const subjects = [...fresh, ...known];
-  const count = Number(before?.['count'] ?? 0) + fresh.length;
-  await store.execute(
-    {
-      kind: 'note-integrity',
-      name: 'accepted',
-      facts: { count, subjects: subjects.slice(0, SUSPECTS_MAX) },
-      audit: null,
-    },
-    { lane: 'background' },
-  );
-}

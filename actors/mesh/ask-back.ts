@@ -3,7 +3,6 @@ import type { OperationPlace } from '../../protocol/log/ranges.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import { checkOperationsReply } from '../../protocol/wire/ranges-messages.js';
-import type { AskedBack } from '../maintenance/repair-rows.js';
 import type { PeerClient } from './peer-client.js';
 
 /**
@@ -14,11 +13,10 @@ export async function askBack(
   client: PeerClient,
   peers: readonly Peer[],
   places: readonly OperationPlace[],
-): Promise<AskedBack> {
+): Promise<readonly WireOperation[]> {
   const found = new Map<string, WireOperation>();
   const headers = new Map<string, WireOperation>();
   let missing = places;
-  let complete = true;
   for (const peer of peers) {
     missing = missing.filter(({ origin, seq }) => !found.has(operationId(origin, seq)));
     if (missing.length === 0) break;
@@ -26,14 +24,11 @@ export async function askBack(
     const asked = new Set(missing.map(({ origin, seq }) => operationId(origin, seq)));
     const bare = missing.map(({ origin, seq }) => ({ origin, seq }));
     const answer = await client.ask(peer, { kind: 'operations', places: bare }, checkOperationsReply);
-    if (!answer.ok) {
-      complete = false;
-      continue;
-    }
+    if (!answer.ok) continue;
     for (const operation of answer.reply.operations) {
       const id = operationId(operation.origin, operation.seq);
       if (asked.has(id)) (operation.payload === null ? headers : found).set(id, operation);
     }
   }
-  return { operations: [...new Map([...headers, ...found]).values()], complete };
+  return [...new Map([...headers, ...found]).values()];
 }

@@ -2,7 +2,6 @@ import { ENTROPY_INTERVAL_MS } from '../../protocol/base/limits.js';
 import type { OperationPlace } from '../../protocol/log/ranges.js';
 import type { ChildSpec } from '../core/child.js';
 import { loopChild, type Wake } from '../core/loop.js';
-import type { AskedBack } from '../maintenance/repair-rows.js';
 import { SuspectsJob } from '../maintenance/suspects.js';
 import { AntiEntropy } from './anti-entropy.js';
 import { askBack } from './ask-back.js';
@@ -27,7 +26,7 @@ export class RowDuties {
   private stopping = false;
 
   constructor(
-    private readonly parts: MeshParts,
+    parts: MeshParts,
     private readonly client: PeerClient,
     private readonly members: () => readonly PeerRecord[],
   ) {
@@ -94,18 +93,12 @@ export class RowDuties {
     this.stopping = true;
   }
 
-  private async askBack(places: readonly OperationPlace[]): Promise<AskedBack> {
-    const members = this.members();
-    const asked = members.filter(({ connection }) => connection.state === 'healthy');
-    const back = await askBack(
+  private askBack(places: readonly OperationPlace[]): ReturnType<typeof askBack> {
+    const asked = this.members().filter(({ connection }) => connection.state === 'healthy');
+    return askBack(
       this.client,
       asked.map(({ peer }) => peer),
       places,
     );
-    const silent = members.some(
-      ({ peer, connection }) => peer.url !== null && connection.state !== 'healthy',
-    );
-    const named = this.parts.settings.peersNamed?.() ?? 0;
-    return { ...back, complete: back.complete && !silent && members.length >= named };
   }
 }

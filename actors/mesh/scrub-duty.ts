@@ -3,7 +3,6 @@ import { parseRfc3339Ms } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
 import { type ScrubParts, type ScrubReport, scrub } from '../maintenance/scrub.js';
-import { noteAccepted } from '../maintenance/suspects.js';
 import type { MeshEvent } from './parts.js';
 
 export interface ScrubDutyParts extends Omit<ScrubParts, 'dryRun'> {
@@ -37,7 +36,6 @@ export async function scrubDuty(parts: ScrubDutyParts): Promise<NextRound> {
   const report = done.value;
   if (!report.complete) return { afterMs: LOOK_MS };
   await noteScrub(store, factsOf(report), agentId);
-  await noteAccepted({ store, log }, report.accepted);
   const problems = problemsOf(report);
   onEvent?.({ kind: 'scrubbed', problems, lost: report.lost_count });
   if (problems > 0) log.error({ code: 'SCRUB_FOUND_DAMAGE', ...factsOf(report) }, 'the scrub found damage');
@@ -52,7 +50,6 @@ export function problemsOf(report: ScrubReport): number {
     report.damaged_operations +
     report.digests.length +
     report.suspects +
-    report.accepted.length +
     report.engine.length +
     report.lost_count
   );
@@ -60,13 +57,12 @@ export function problemsOf(report: ScrubReport): number {
 
 /** The part of a report that is stored: numbers and ids, no content of memories. */
 export function factsOf(report: ScrubReport): Readonly<Record<string, unknown>> {
-  const { repaired, digests, accepted, complete: _, ...counts } = report;
+  const { repaired, digests, complete: _, ...counts } = report;
   return {
     ...counts,
     repaired: repaired.length,
     repaired_subjects: repaired.slice(0, SHOWN).map(({ subject, problem }) => `${problem} ${subject}`),
     digests: digests.length,
-    accepted: accepted.length,
   };
 }
 

@@ -17,14 +17,10 @@ export function withIntegrity(
   return { ...mesh, severity, facts: [...mesh.facts, ...facts], findings: [...mesh.findings, ...findings] };
 }
 
-const SHOWN = 20;
-
 function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): Section {
   const section = new SectionBuilder('Mesh');
   const { scrub, mesh } = content.integrity;
   section.fact('last scrub', scrub?.at ?? null).fact('damaged rows', content.suspects);
-  const taken = (content.integrity.accepted?.facts['subjects'] ?? []) as readonly string[];
-  if (taken.length > 0) section.fact('rows accepted as they are', taken.slice(0, SHOWN).join(', '));
   const lost = Number(scrub?.facts['lost_count'] ?? 0);
   if (lost > 0) {
     section.crit(
@@ -37,15 +33,7 @@ function integrityOf(content: ContentFacts, settings: Settings, nowMs: number): 
     section.crit(
       'DAMAGED_ROWS',
       `${content.suspects} damaged rows wait for their repair; commands about them fail with DATA_DAMAGED`,
-      'the daemon repairs them in the background; without a daemon run "mnemesh repair"',
-    );
-  }
-  const accepted = Number(content.integrity.accepted?.facts['count'] ?? 0);
-  if (accepted > 0) {
-    section.warn(
-      'DAMAGE_ACCEPTED',
-      `${accepted} damaged rows were accepted as they are, because no log has their history`,
-      'read these memories, and correct them or restore a backup',
+      'the daemon repairs them in the background; without a daemon run "mnemesh repair"; restore a backup where no log has their history',
     );
   }
   const engine = (scrub?.facts['engine'] ?? []) as readonly string[];

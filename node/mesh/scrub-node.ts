@@ -1,5 +1,4 @@
 import { type ScrubReport, scrub } from '../../actors/maintenance/scrub.js';
-import { noteAccepted } from '../../actors/maintenance/suspects.js';
 import { askBack } from '../../actors/mesh/ask-back.js';
 import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { factsOf, noteScrub, problemsOf } from '../../actors/mesh/scrub-duty.js';
@@ -30,9 +29,6 @@ export async function scrubNode(
   const peers = [...(formed?.statements.values() ?? [])]
     .map(({ statement }) => peerOfStatement(statement))
     .filter((peer) => peer.peerId !== peerId);
-  // Peers that are wired by hand may have operations that the members of a formed mesh lack.
-  const wired = settings.quorumPeers.length > 0;
-  const alone = peers.length === 0 && !wired;
   const roster: Roster = {
     peers: () => peers,
     find: (id) => peers.find((peer) => peer.peerId === id) ?? null,
@@ -61,17 +57,12 @@ export async function scrubNode(
     const done = await scrub({
       store,
       verifier: openVerifier(services, roster),
-      askBack: (places) =>
-        client === null
-          ? Promise.resolve({ operations: [], complete: alone })
-          : askBack(client, peers, places).then((back) => ({ ...back, complete: back.complete && !wired })),
-      clock,
+      askBack: (places) => (client === null ? Promise.resolve([]) : askBack(client, peers, places)),
       dryRun: options.dryRun,
     });
     if (!done.ok) return failed(done.error);
     const found = { found: problemsOf(done.value), report: done.value };
     if (options.dryRun) return ok(found);
-    await noteAccepted(services, done.value.accepted);
     const noted = await noteScrub(store, factsOf(done.value), options.agentId);
     return noted.ok ? ok(found) : failed(noted.error);
   } finally {

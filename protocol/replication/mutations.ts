@@ -37,8 +37,6 @@ export const recountQuotas = defineMutation<{ readonly namespace: string }>('rec
 export const dropPayloads = defineMutation<{ readonly places: readonly OperationPlace[] }>('drop-payloads');
 export const noteSuspects = defineMutation<{ readonly subjects: readonly Subject[] }>('note-suspects');
 export const dropSuspects = defineMutation<{ readonly subjects: readonly Subject[] }>('drop-suspects');
-/** Accepts a row or tombstone as it is, because no source can tell its former contents. */
-export const acceptRow = defineMutation<Subject>('accept-row');
 export const noteIntegrity = defineMutation<{
   readonly name: string;
   readonly facts: Readonly<Record<string, unknown>>;

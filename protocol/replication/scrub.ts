@@ -6,7 +6,7 @@ import type { OperationPlace } from '../log/ranges.js';
 import { dropPayloads, noteIntegrity } from './mutations.js';
 
 /** `accepted`: rows that were accepted as they were. `reembed`: how far a call for new vectors came. */
-export type IntegrityName = 'scrub' | 'mesh' | 'accepted' | 'reembed';
+export type IntegrityName = 'scrub' | 'mesh' | 'reembed';
 
 /** The last finding about the state of the rows. */
 export interface NoteIntegrity {

@@ -23,7 +23,6 @@ import {
   recordRecall,
 } from '../../protocol/memory/mutations.js';
 import {
-  acceptRow,
   appendForeign,
   beginEpoch,
   dropPayloads,
@@ -163,14 +162,13 @@ export class Mutations {
   }
 
   private subjectAppliers(): readonly MutationHandler[] {
-    const { subjects, suspects } = this;
+    const { suspects } = this;
     return [
-      applies(acceptRow, (subject, context) => subjects.accept(subject, context)),
-      applies(noteSuspects, ({ subjects: found }, { now }) => {
-        for (const subject of found) suspects.note(subject, now);
+      applies(noteSuspects, ({ subjects }, { now }) => {
+        for (const subject of subjects) suspects.note(subject, now);
       }),
-      applies(dropSuspects, ({ subjects: settled }) => {
-        for (const subject of settled) suspects.drop(subject);
+      applies(dropSuspects, ({ subjects }) => {
+        for (const subject of subjects) suspects.drop(subject);
       }),
       applies(recountDigest, ({ kind, namespace }) => this.digests.recount(kind, namespace)),
     ];

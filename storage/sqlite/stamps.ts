@@ -1,6 +1,5 @@
 import { sameVector } from '../../protocol/base/version-vector.js';
 import type { RowStamp } from '../../protocol/decide/rows.js';
-import { type Kind, wordsOf } from '../../protocol/kinds/kind.js';
 import type { Connection } from './connection.js';
 import { coversOf, KNOWN_HASH, type OperationSqlRow } from './operation-rows.js';
 
@@ -20,7 +19,6 @@ export class Stamps {
   private readonly operation;
   private readonly siblings;
   private readonly end;
-  private readonly latest;
   private readonly known;
 
   constructor(
@@ -33,10 +31,6 @@ export class Stamps {
     this.siblings = db.prepare<[string, string], OperationSqlRow>(
       `SELECT o.* FROM siblings s
        JOIN operations o ON o.origin = s.origin AND o.origin_seq = s.origin_seq WHERE s.kind = ? AND s.subject = ?`,
-    );
-    this.latest = db.prepare<[string, string], OperationSqlRow>(
-      `SELECT * FROM operations WHERE subject = ? AND parked IS NULL AND kind IN (SELECT value FROM json_each(?))
-       ORDER BY hlc DESC, origin DESC LIMIT 1`,
     );
     this.end = db.prepare<[{ origin: string; seq: number }], { found: number }>(
       `SELECT 1 AS found FROM origins WHERE origin = @origin AND seq >= @seq UNION ALL
@@ -57,16 +51,6 @@ export class Stamps {
     const isPlaced = makers.some((maker) => maker.namespace === namespace);
     if (last.hlc === hlc && isPlaced && sameVector(seen, coversOf(makers))) return true;
     return [last, ...makers].some((maker) => !this.isChained(maker));
-  }
-
-  /** The stamps of an accepted row: its own, unless the log contradicts them. */
-  settled(kind: Kind, id: string, held: PlacedStamp): RowStamp {
-    if (this.hold(kind.name, id, held)) return held;
-    const last = this.latest.get(id, JSON.stringify(wordsOf(kind, 'image', 'removal')));
-    if (last === undefined) return held;
-    const { hlc, origin, origin_seq } = last;
-    const siblings = this.siblings.all(kind.name, id);
-    return { hlc, origin, origin_seq, seen: coversOf(siblings.length === 0 ? [last] : siblings) };
   }
 
   private isChained(row: OperationSqlRow): boolean {

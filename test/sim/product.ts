@@ -93,7 +93,6 @@ export const product: JoinMesh = (run) => {
         store,
         verifier,
         askBack: (places) => askBack(client, roster.peers(), places),
-        clock,
         dryRun: false,
       });
       return done.ok ? done.value.lost : [done.error.code];

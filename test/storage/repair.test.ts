@@ -513,32 +513,16 @@ describe('a write on top of a damaged row', () => {
     });
   }
 
-  it('builds on the row as it stands where no log tells what it was, with an alarm', async () => {
+  it('is refused while no log that can be reached tells what the row was', async () => {
     const { one, ids } = await furnished();
     one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
     one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
     await refused(one, updating(ids[0]!, patch), ids[0]!);
     const report = await scrubbed(one);
-    assert.deepEqual([report.accepted, report.suspects], [ofMemories([ids[0]!]), 0]);
+    assert.equal(report.suspects, 1);
     assert.ok(problemsOf(report) > 0);
-    await one.run(updating(ids[0]!, patch));
-    const content = one.db.prepare('SELECT content FROM memories WHERE id = ?').pluck().get(ids[0]);
-    assert.equal(content, 'all that is left');
-    assert.deepEqual(marked(one), []);
-  });
-
-  it('waits for peers that do not answer before it takes the row as it stands', async () => {
-    const { one, ids } = await furnished();
-    one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
-    one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
     await refused(one, updating(ids[0]!, patch), ids[0]!);
-    const waiting = await scrubbed(one, 'silent');
-    assert.deepEqual([waiting.accepted, waiting.suspects], [[], 1]);
-    await refused(one, updating(ids[0]!, patch), ids[0]!);
-    one.nowMs += 600_000;
-    const later = await scrubbed(one, 'silent');
-    assert.deepEqual([later.accepted, later.suspects], [ofMemories([ids[0]!]), 0]);
-    await one.run(updating(ids[0]!, patch));
+    assert.deepEqual(marked(one), [ids[0]]);
   });
 
   it('takes the row from a peer where the own log lost it', async () => {
@@ -549,7 +533,7 @@ describe('a write on top of a damaged row', () => {
     one.db.prepare('UPDATE operations SET payload = NULL WHERE subject = ?').run(ids[0]);
     await refused(one, updating(ids[0]!, patch), ids[0]!);
     const report = await scrubbed(one, two);
-    assert.deepEqual([report.accepted, report.suspects], [[], 0]);
+    assert.equal(report.suspects, 0);
     await one.run(updating(ids[0]!, patch));
     await two.apply(await one.read());
     assert.deepEqual([await one.state(), one.audit()], [await two.state(), []]);
@@ -571,7 +555,7 @@ describe('a write on top of a damaged row', () => {
     const before = await one.state();
     await refused(one, updating(ids[0]!, patch), ids[0]!);
     const report = await scrubbed(one);
-    assert.deepEqual([report.accepted, report.suspects], [[], 1]);
+    assert.equal(report.suspects, 1);
     await refused(one, updating(ids[0]!, patch), ids[0]!);
     assert.deepEqual(await one.state(), before);
   });

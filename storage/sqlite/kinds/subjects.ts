@@ -1,7 +1,7 @@
 import type { DecisionContext } from '../../../protocol/decide/deciding.js';
 import type { Rebuild, Remove, Settle, Write } from '../../../protocol/decide/mutations.js';
 import type { RowStamp } from '../../../protocol/decide/rows.js';
-import { type Subject, wordsOf } from '../../../protocol/kinds/kind.js';
+import { wordsOf } from '../../../protocol/kinds/kind.js';
 import type { Settled } from '../../../protocol/kinds/version.js';
 import { removalPayload } from '../../../protocol/replication/payloads.js';
 import type { Connection } from '../connection.js';
@@ -114,23 +114,6 @@ export class Subjects {
       this.revive(name, id, image, rid);
       if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'purge'), id, rid);
     }
-  }
-
-  /** Accepts a row or a tombstone as it is, with stamps that the log does not contradict. */
-  accept({ kind: name, id }: Subject, { now }: Pick<DecisionContext, 'now'>): void {
-    const kind = this.tables.kinds.of(name);
-    const table = this.tables.of(name);
-    const { exists, row } = table.stored(id);
-    if (!exists) {
-      this.tables.tombstones.restamp(kind, id);
-      return;
-    }
-    if (row === null) return;
-    const stamp = this.tables.stamps.settled(kind, id, { ...row.stamp, namespace: row.namespace });
-    table.erase(id);
-    const written = { image: row.image, text: kind.payload.text(row.image), stamp };
-    const rid = table.insert(row, written, now);
-    if (rid !== null) this.renumber(wordsOf(kind, 'image', 'removal', 'purge'), id, rid);
   }
 
   private revive(kind: string, id: string, image: object, rid: number | null): void {

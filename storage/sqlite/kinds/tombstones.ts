@@ -29,7 +29,6 @@ export class Tombstones {
   private readonly one;
   private readonly write;
   private readonly remove;
-  private readonly stampOne;
 
   constructor(
     db: Connection,
@@ -42,9 +41,6 @@ export class Tombstones {
       `INSERT OR REPLACE INTO tombstones
          (kind, id, namespace, deleted_at, hlc, origin, origin_seq, seen, word, reason, facts)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.stampOne = db.prepare(
-      'UPDATE tombstones SET hlc = ?, origin = ?, origin_seq = ?, seen = ? WHERE kind = ? AND id = ?',
     );
     this.remove = db.prepare('DELETE FROM tombstones WHERE kind = ? AND id = ?');
   }
@@ -103,17 +99,6 @@ export class Tombstones {
       ...[kind.name, id, namespace, deletedAt, hlc, origin, origin_seq],
       ...[JSON.stringify(seen), word, reason, text],
     );
-  }
-
-  /** Gives an accepted tombstone stamps that the log does not contradict. */
-  restamp(kind: Kind, id: string): void {
-    const row = this.one.get(kind.name, id);
-    if (row === undefined) return;
-    const { hlc, origin, origin_seq, seen } = this.stamps.settled(kind, id, {
-      ...row,
-      seen: vectorOf(row.seen),
-    });
-    this.stampOne.run(hlc, origin, origin_seq, JSON.stringify(seen), kind.name, id);
   }
 
   drop(kind: string, id: string): void {

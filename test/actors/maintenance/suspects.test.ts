@@ -26,8 +26,8 @@ async function job() {
         return [];
       },
     },
-    askBack: () => Promise.resolve({ operations: [], complete: true }),
-    clock: { nowMs: () => one.nowMs, monotonicMs: () => one.nowMs },
+    askBack: () => Promise.resolve([]),
+    clock: { monotonicMs: () => one.nowMs },
     log: { debug() {}, info() {}, warn: tell, error: tell },
   });
   const marked = () => one.db.prepare('SELECT id FROM suspects').pluck().all();
@@ -64,18 +64,12 @@ it('a row that cannot be repaired rests, however often it is asked for, until a 
   assert.equal(repairs(), 6);
 });
 
-it('a row that is taken as it stands raises an alarm that stays', async () => {
+it('a readable row stays marked where no log tells what it was', async () => {
   const { one, ids, suspects, told, marked, lose } = await job();
-  for (const id of ids) {
-    one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(id);
-    lose(id);
-    await one.store.execute(updating(id, { priority: 9 }));
-    await suspects.round();
-  }
-  assert.deepEqual([marked(), told], [[], ['DAMAGE_ACCEPTED', 'DAMAGE_ACCEPTED']]);
-  const notes = await one.store.query({ kind: 'integrity-notes' });
-  assert.ok(notes.ok);
-  const { count, subjects } = notes.value.accepted!.facts as { count: number; subjects: string[] };
-  assert.deepEqual([count, [...subjects].sort()], [2, ids.map((id) => `memory ${id}`).sort()]);
-  for (const id of ids) assert.ok((await one.store.execute(updating(id, { priority: 9 }))).ok);
+  one.db.prepare("UPDATE memories SET content = 'all that is left' WHERE id = ?").run(ids[0]);
+  lose(ids[0]);
+  await one.store.execute(updating(ids[0], { priority: 9 }));
+  await suspects.round();
+  assert.deepEqual([marked(), told], [[ids[0]], ['DAMAGE_LEFT']]);
+  assert.ok(!(await one.store.execute(updating(ids[0], { priority: 9 }))).ok);
 });
