@@ -50,7 +50,11 @@ export interface Chain {
    * Notices to other parties about the changes of a command, those that its rule has applied already included, as
    * mutations that are applied with them.
    */
-  readonly events: (command: Command, changes: readonly Mutation[]) => Reading<readonly Mutation[]>;
+  readonly events: (
+    command: Command,
+    changes: readonly Mutation[],
+    context: DecisionContext,
+  ) => Reading<readonly Mutation[]>;
   /**
    * Commands that the home of a subject accepts from other nodes. Each check reads the sent value and answers null for
    * another shape.
@@ -80,13 +84,13 @@ export function* decide(
   const { executes, looksAt } = ruled.ok ? ruled.value : {};
   if (looksAt !== undefined) return yield* lookedAt(looksAt as Command, context, rules);
   if (executes === undefined) {
-    const heard = yield* announced(command, ruled, applied, events);
+    const heard = yield* announced(command, ruled, { applied, context, events });
     return yield* chargeWrites(command, heard, context);
   }
   const late = readPutAside(executes.command, executes.requester);
   if (late === null) return notReadable(executes);
   const whole = yield* withPutAside(ruled, { late, executes }, context, { rules, applied });
-  return yield* chargeWrites(command, yield* announced(late, whole, applied, events), context);
+  return yield* chargeWrites(command, yield* announced(late, whole, { applied, context, events }), context);
 }
 
 /** What a decision is made with. */
@@ -195,16 +199,20 @@ function* watched(
   return step.value;
 }
 
+interface Applied {
+  readonly applied: readonly Mutation[];
+  readonly context: DecisionContext;
+}
+
 function* announced(
   command: Command,
   result: Result<Decision<Outcome>>,
-  applied: readonly Mutation[],
-  events: Chain['events'],
+  { applied, context, events }: Applied & Pick<Chain, 'events'>,
 ): Deciding<Outcome> {
   if (!result.ok) return result;
   const { value, mutations } = result.value;
   const changes = applied.length === 0 ? mutations : [...applied, ...mutations];
-  const heard = yield* events(command, changes);
+  const heard = yield* events(command, changes, context);
   return heard.length === 0
     ? result
     : { ok: true, value: { ...result.value, value, mutations: [...mutations, ...heard] } };

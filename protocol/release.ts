@@ -2,6 +2,7 @@ import type { AgentQueries } from './agents/queries.js';
 import { decideBindAgentKey, decideRegisterAgent } from './agents/register.js';
 import { adoptionKind } from './decide/adoption-kind.js';
 import type { Deciding } from './decide/deciding.js';
+import * as localRows from './decide/local-rows.js';
 import * as decideMutations from './decide/mutations.js';
 import { type DeclaredMutation, isDeclaredMutation } from './decide/mutations.js';
 import * as decideReads from './decide/reads.js';
@@ -84,16 +85,12 @@ import { ruleKind } from './rules/rule-kind.js';
 import { decideImport } from './transfer/import-memory.js';
 import { decideImportRecord } from './transfer/import-record.js';
 import type { TransferQueries } from './transfer/queries.js';
-import {
-  decidePassEvents,
-  decidePruneEvents,
-  decideRecordDeliveries,
-  decideResendEvents,
-} from './webhooks/deliveries.js';
-import * as webhooksMutations from './webhooks/mutations.js';
+import { decidePassEvents, decideRecordDeliveries, decideResendEvents } from './webhooks/deliveries.js';
+import { announcedKind, deadLetterKind, outboxKind } from './webhooks/outbox.js';
+import { decidePruneEvents } from './webhooks/prune.js';
 import type { WebhookQueries } from './webhooks/queries.js';
-import * as webhooksReads from './webhooks/reads.js';
 import { decideSubscribe, decideUnsubscribe } from './webhooks/subscribe.js';
+import { subscriptionKind, subscriptionListKind } from './webhooks/subscription.js';
 
 /** Every kind that replicates. Declare a new one in its own file and list it here. */
 export const KINDS = new Kinds([
@@ -110,7 +107,13 @@ export const KINDS = new Kinds([
 ]);
 
 /** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
-export const LOCAL_KINDS: readonly LocalKind[] = [];
+export const LOCAL_KINDS: readonly LocalKind[] = [
+  announcedKind,
+  deadLetterKind,
+  outboxKind,
+  subscriptionKind,
+  subscriptionListKind,
+];
 
 /**
  * Each command with its rule. A command is plain data, so it crosses threads and sockets unchanged. It is declared next
@@ -238,7 +241,7 @@ export const READS: readonly Read<never, unknown>[] = [
   policiesReads,
   rulesReads,
   graphReads,
-  webhooksReads,
+  localRows,
   replicationReads,
 ].flatMap((feature) => Object.values<unknown>(feature).filter(isRead));
 
@@ -248,6 +251,6 @@ export const MUTATIONS: readonly DeclaredMutation<never>[] = [
   identityMutations,
   memoryMutations,
   maintenanceMutations,
-  webhooksMutations,
+  localRows,
   replicationMutations,
 ].flatMap((feature) => Object.values<unknown>(feature).filter(isDeclaredMutation));

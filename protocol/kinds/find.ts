@@ -29,7 +29,11 @@ export interface Find {
   readonly order?: { readonly by: string; readonly descending?: boolean };
   /** The place of the last row of the page before: the value of the order's member, then the key. */
   readonly after?: readonly FindValue[];
+  /** How many rows are left out at the beginning. */
+  readonly skip?: number;
   readonly limit: number;
+  /** The members that are read, when the others are long. */
+  readonly only?: readonly string[];
   /** Leaves out rows that cannot be read; otherwise such a row fails the find. */
   readonly skipDamaged?: boolean;
 }

@@ -26,7 +26,7 @@ export function localKind<R extends object>(declared: {
   readonly table?: string;
   readonly key: readonly (keyof R & string)[];
   readonly numbered?: boolean;
-  readonly members: { readonly [M in keyof R & string]: LocalMember };
+  readonly members: { readonly [M in keyof R & string]-?: LocalMember };
   /** Each index is named after the table and its members. */
   readonly indexes?: readonly (readonly (keyof R & string)[])[];
   /** Shown only to who sees everything when absent. */

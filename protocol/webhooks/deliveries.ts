@@ -7,28 +7,33 @@ import {
 import type { Instant } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import {
+  addRow,
+  changeRows,
+  countLocalRows,
+  dropRows,
+  localRow,
+  localRows,
+  putRow,
+} from '../decide/local-rows.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { Reading } from '../decide/reads.js';
 import {
-  addDeadLetter,
-  dropAnnounced,
-  dropDeadLetters,
-  dropEvents,
-  passEvents,
-  putEvent,
-  putSubscription,
-} from './mutations.js';
-import type { OutboxEvent } from './outbox.js';
+  announcedKind,
+  type DeadLetter,
+  deadLetterKind,
+  type OutboxEvent,
+  outboxEvent,
+  outboxKind,
+  recordedEvent,
+} from './outbox.js';
 import {
-  countDeadLetters,
-  failedEvents,
-  outboxEventOf,
-  prunableAnnounced,
-  prunableEvents,
-  subscriptionById,
+  isOwn,
+  listChanged,
+  type Subscription,
+  subscriptionKind,
   subscriptionRevision,
-} from './reads.js';
-import { isOwn, type Subscription } from './subscription.js';
+} from './subscription.js';
 
 /** Records how attempts to deliver events of a subscription ended: acknowledged ones, then at most one that failed. */
 export interface RecordDeliveries {
@@ -63,16 +68,6 @@ export interface ResendEventsOutcome {
   readonly resent: number;
 }
 
-/**
- * Removes delivered and failed events that are too old or too many, with their dead letters, and events that wait behind a
- * quarantine too long.
- */
-export interface PruneEvents {
-  readonly kind: 'prune-events';
-  readonly before: Instant;
-  readonly limit: number;
-}
-
 /** Notes that nothing up to a place waits for any active subscription, except some; unless the list has changed. */
 export interface PassEvents {
   readonly kind: 'pass-events';
@@ -86,17 +81,21 @@ export function* decideRecordDeliveries(
   { subscriptionId, acknowledged, failed, through = 0 }: RecordDeliveries,
   { now, nowMs }: DecisionContext,
 ): Deciding<RecordDeliveriesOutcome> {
-  const subscription = yield* subscriptionById({ id: subscriptionId });
+  const subscription = yield* localRow(subscriptionKind, { id: subscriptionId });
   const ended = new Ended(subscription, now);
   for (const seq of acknowledged) ended.acknowledged(yield* waitingEvent(subscriptionId, seq));
   if (failed !== null) ended.failed(yield* waitingEvent(subscriptionId, failed.seq), failed.error, nowMs);
-  return decided(...ended.decision(through));
+  const [value, mutations] = ended.decision(through);
+  return decided(value, value.quarantined ? [...mutations, yield* listChanged()] : mutations);
 }
 
 function* waitingEvent(subscriptionId: string, seq: number): Reading<OutboxEvent | null> {
-  const event = yield* outboxEventOf({ subscriptionId, seq });
-  const waits = event?.subscription_id === subscriptionId && event.delivery_status === 'pending';
-  return waits ? event : null;
+  const row = yield* localRow(outboxKind, { subscription_id: subscriptionId, seq });
+  if (row !== null) return row.delivery_status === 'pending' ? row : null;
+  const subscription = yield* localRow(subscriptionKind, { id: subscriptionId });
+  if (subscription === null || seq <= subscription.passed_seq) return null;
+  const recorded = yield* localRow(announcedKind, { seq });
+  return recorded === null ? null : outboxEvent(subscriptionId, recordedEvent(recorded), 'pending');
 }
 
 /** What the ends of attempts change in a subscription and its events. */
@@ -143,7 +142,7 @@ class Ended {
     if (this.subscription !== null && through > this.subscription.passed_seq)
       this.change({ passed_seq: through });
     if (this.isChanged && this.subscription !== null)
-      mutations.push(putSubscription({ subscription: this.subscription }));
+      mutations.push(putRow(subscriptionKind, this.subscription));
     return [{ became, quarantined }, mutations];
   }
 
@@ -171,7 +170,7 @@ class Ended {
     })!;
     this.became.push(hasRoom ? 'dead' : 'dropped');
     this.put({ ...counted, delivery_status: 'failed' });
-    if (hasRoom) this.mutations.push(addDeadLetter({ event: counted, lastFailedAt: this.now }));
+    if (hasRoom) this.mutations.push(addRow(deadLetterKind, 'id', deadLetterOf(counted, this.now)));
   }
 
   /** The event after one more attempt, its last; null for one that waits no longer. */
@@ -189,7 +188,7 @@ class Ended {
   }
 
   private put(event: OutboxEvent): void {
-    this.mutations.push(putEvent({ event }));
+    this.mutations.push(putRow(outboxKind, event));
   }
 }
 
@@ -201,12 +200,13 @@ export function* decideResendEvents(
   { subscriptionId, since, limit, viewer }: ResendEvents,
   { nowMs }: DecisionContext,
 ): Deciding<ResendEventsOutcome> {
-  const subscription = yield* subscriptionById({ id: subscriptionId });
+  const subscription = yield* localRow(subscriptionKind, { id: subscriptionId });
   if (subscription === null || !isOwn(subscription, viewer)) return decided({ resent: 0 }, []);
-  const asked = { subscriptionId, since, limit, replaysBelow: WEBHOOK_REPLAYS_MAX };
-  const again = yield* failedEvents(asked);
-  const correlationIds = again.map(({ correlation_id }) => correlation_id);
-  const removed = yield* countDeadLetters({ correlationIds });
+  const failed = { subscription_id: subscriptionId, delivery_status: 'failed' };
+  const where = { ...failed, delivered_at: { from: since }, replays: { before: WEBHOOK_REPLAYS_MAX } };
+  const again = yield* localRows(outboxKind, { where, order: { by: 'seq' }, limit });
+  const dead = { correlation_id: { in: again.map(({ correlation_id }) => correlation_id) } };
+  const removed = yield* countLocalRows(deadLetterKind, dead);
   const counted: Subscription = {
     ...subscription,
     status: 'active',
@@ -216,33 +216,31 @@ export function* decideResendEvents(
     dlq_count: subscription.dlq_count - removed,
   };
   return decided({ resent: again.length }, [
-    ...again.map(
-      (event): Mutation =>
-        putEvent({
-          event: {
-            ...event,
-            delivery_status: 'pending',
-            attempts: 0,
-            next_attempt_ms: nowMs,
-            replays: event.replays + 1,
-          },
-        }),
-    ),
-    dropDeadLetters({ correlationIds }),
-    putSubscription({ subscription: counted }),
-  ]);
-}
-
-export function* decidePruneEvents({ before, limit }: PruneEvents): Deciding<{ readonly more: boolean }> {
-  const events = yield* prunableEvents({ before, limit });
-  const lost = yield* prunableAnnounced({ before, limit });
-  return decided({ more: events.length === limit || lost.more }, [
-    dropEvents({ events }),
-    dropAnnounced({ ...lost }),
+    ...again.map((event) => {
+      const replays = event.replays + 1;
+      const first = { delivery_status: 'pending', attempts: 0, next_attempt_ms: nowMs, replays } as const;
+      return putRow(outboxKind, { ...event, ...first });
+    }),
+    dropRows(deadLetterKind, dead),
+    putRow(subscriptionKind, counted),
+    ...(subscription.status === 'active' ? [] : [yield* listChanged()]),
   ]);
 }
 
 export function* decidePassEvents({ through, except, revision }: PassEvents): Deciding<object> {
-  const current = yield* subscriptionRevision();
-  return decided({}, current === revision ? [passEvents({ through, except })] : []);
+  if ((yield* subscriptionRevision()) !== revision) return decided({}, []);
+  const where = { status: 'active', passed_seq: { before: through }, id: { notIn: except } };
+  return decided({}, [changeRows(subscriptionKind, where, { passed_seq: through })]);
 }
+
+/** An event that was given up, as its owner finds it. */
+const deadLetterOf = (event: OutboxEvent, last_failed_at: Instant): Omit<DeadLetter, 'id'> => ({
+  subscription_id: event.subscription_id,
+  correlation_id: event.correlation_id,
+  event_type: event.event_type,
+  payload: event.payload,
+  retry_count: event.attempts,
+  last_error: event.last_error ?? '',
+  first_failed_at: event.first_failed_at ?? last_failed_at,
+  last_failed_at,
+});

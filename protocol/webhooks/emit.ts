@@ -2,12 +2,13 @@ import { WEBHOOK_BODY_BYTES_MAX } from '../base/limits.js';
 import { instantFromMs } from '../base/time.js';
 import { utf8Bytes } from '../base/utf8.js';
 import type { AnyCommand } from '../decide/command.js';
+import type { DecisionContext } from '../decide/deciding.js';
+import { addRow, countLocalRows } from '../decide/local-rows.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { Reading } from '../decide/reads.js';
 import { announcementsOf, canBeEvent } from './events.js';
-import { announceEvent } from './mutations.js';
-import { bodyOf, correlationId } from './outbox.js';
-import { isSubscribed } from './reads.js';
+import { announcedKind, bodyOf, correlationId } from './outbox.js';
+import { subscriptionKind } from './subscription.js';
 import type { WebhookEvent } from './webhook-event.js';
 
 const NONE: readonly Mutation[] = [];
@@ -19,11 +20,14 @@ const NONE: readonly Mutation[] = [];
 export function* emitEvents(
   command: AnyCommand,
   mutations: readonly Mutation[],
+  { now, nowMs }: Pick<DecisionContext, 'now' | 'nowMs'>,
 ): Reading<readonly Mutation[]> {
-  if (!mutations.some(canBeEvent) || !(yield* isSubscribed())) return NONE;
+  if (!mutations.some(canBeEvent) || (yield* countLocalRows(subscriptionKind, {}, 1)) === 0) return NONE;
   const all = yield* announcementsOf(command, mutations);
-  return all.map(
-    ({ event, audience }): Mutation => announceEvent({ announced: { event: bounded(event), audience } }),
+  return all.map(({ event, audience }) =>
+    addRow(announcedKind, 'seq', {
+      ...{ event: JSON.stringify(bounded(event)), audience: JSON.stringify(audience), at: now, at_ms: nowMs },
+    }),
   );
 }
 

@@ -1,4 +1,6 @@
 import type { Instant } from '../base/meanings.js';
+import { localKind } from '../kinds/local-kind.js';
+import type { Audience } from './audience.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
 
 /**
@@ -26,8 +28,31 @@ export interface OutboxEvent {
   readonly replays: number;
 }
 
+export const outboxKind = localKind<OutboxEvent>({
+  name: 'outbox-event',
+  table: 'subscription_events',
+  key: ['subscription_id', 'seq'],
+  members: {
+    ...{
+      seq: 'integer',
+      subscription_id: 'text',
+      correlation_id: 'text',
+      event_type: 'text',
+      payload: 'text',
+    },
+    ...{ delivered_at: 'text', delivery_status: 'text', attempts: 'integer', next_attempt_ms: 'integer' },
+    ...{ last_error: 'text?', first_failed_at: 'text?', replays: 'integer' },
+  },
+  indexes: [
+    ['subscription_id', 'delivery_status', 'seq'],
+    ['subscription_id', 'delivery_status', 'delivered_at'],
+  ],
+});
+
 /** An event that was given up. */
 export interface DeadLetter {
+  /** The table gives it. */
+  readonly id: number;
   readonly subscription_id: string;
   readonly correlation_id: string;
   readonly event_type: string;
@@ -37,6 +62,24 @@ export interface DeadLetter {
   readonly first_failed_at: Instant;
   readonly last_failed_at: Instant;
 }
+
+export const deadLetterKind = localKind<DeadLetter>({
+  name: 'dead-letter',
+  table: 'subscription_dlq',
+  key: ['id'],
+  numbered: true,
+  members: {
+    ...{
+      id: 'integer',
+      subscription_id: 'text',
+      correlation_id: 'text',
+      event_type: 'text',
+      payload: 'text',
+    },
+    ...{ retry_count: 'integer', last_error: 'text', first_failed_at: 'text', last_failed_at: 'text' },
+  },
+  indexes: [['subscription_id', 'id'], ['correlation_id']],
+});
 
 /**
  * The id of an event of a subscription: a UUID of version 7. Its place in the outbox and the random part of the id of the
@@ -50,6 +93,38 @@ export function correlationId(subscriptionId: string, seq: number, nowMs: number
     .slice(-7)
     .padStart(7, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${place.slice(0, 3)}-8${random.slice(0, 3)}-${random.slice(3)}${place.slice(3)}`;
+}
+
+/** An event as its row holds it: once for all subscriptions, in the transaction of the change that it tells of. */
+export interface AnnouncedRow {
+  /** Its place; no place comes twice. */
+  readonly seq: number;
+  /** JSON. */
+  readonly event: string;
+  readonly audience: string;
+  readonly at: Instant;
+  readonly at_ms: number;
+}
+
+export const announcedKind = localKind<AnnouncedRow>({
+  name: 'announced-event',
+  table: 'announced_events',
+  key: ['seq'],
+  numbered: true,
+  members: { seq: 'integer', event: 'text', audience: 'text', at: 'text', at_ms: 'integer' },
+  indexes: [],
+});
+
+/** A recorded event of a row; it parses the audience when that is asked for. */
+export function recordedEvent({ seq, event, audience, at, at_ms: atMs }: AnnouncedRow): RecordedEvent {
+  let parsed: Audience | null = null;
+  return {
+    ...{ seq, event: JSON.parse(event) as WebhookEvent, at, atMs },
+    get audience() {
+      parsed ??= JSON.parse(audience) as Audience;
+      return parsed;
+    },
+  };
 }
 
 /** An event as it was recorded, for all subscriptions. */

@@ -11,10 +11,7 @@ export interface WebhookQueries {
     SubscriptionEvents,
     { readonly events: readonly OutboxEvent[] } & Ending
   >;
-  readonly 'dead-letters': Ask<
-    DeadLetters,
-    { readonly entries: readonly (DeadLetter & { id: number })[] } & Ending
-  >;
+  readonly 'dead-letters': Ask<DeadLetters, { readonly entries: readonly DeadLetter[] } & Ending>;
   readonly 'count-dead-letters': Ask<CountDeadLetters, { readonly dead: number }>;
   readonly 'due-subscriptions': Ask<DueSubscriptions, DueIds>;
   readonly 'announced-since': Ask<AnnouncedSince, Announced>;
@@ -107,15 +104,6 @@ export interface NextEvents {
   readonly through: number | null;
   /** True when no recorded event lies beyond. */
   readonly isEnd: boolean;
-}
-
-/** What is dropped of the recorded events: those up to `floor`; histories begin after `old`. */
-export interface LostEvents {
-  readonly old: number;
-  readonly floor: number;
-  /** Subscriptions that lose events which waited too long, with their number, and the place up to which. */
-  readonly lost: readonly { readonly id: string; readonly through: number; readonly count: number }[];
-  readonly more: boolean;
 }
 
 /** What the sender needs of an event and its subscription. */

@@ -2,10 +2,9 @@ import { SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX } from '../base/limits.j
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { addSubscription, dropSubscription } from './mutations.js';
-import { subscriptionById, subscriptionCounts } from './reads.js';
-
-import { isOwn, type Subscription } from './subscription.js';
+import { countLocalRows, dropRows, lastNumberOf, localRow, putRow } from '../decide/local-rows.js';
+import { announcedKind, deadLetterKind, outboxKind } from './outbox.js';
+import { isOwn, listChanged, type Subscription, subscriptionKind } from './subscription.js';
 
 /** What the owner of a subscription says of it. */
 export type NewSubscription = Pick<
@@ -34,9 +33,11 @@ export function* decideSubscribe(
 ): Deciding<{ readonly subscription: Subscription }> {
   const { id, created_by: by } = subscription;
   // The call may be one that was sent before and not answered.
-  const known = yield* subscriptionById({ id });
+  const known = yield* localRow(subscriptionKind, { id });
   if (known !== null) return decided({ subscription: known }, []);
-  const { own, all, lastSeq } = yield* subscriptionCounts({ by });
+  const own = yield* countLocalRows(subscriptionKind, { created_by: by });
+  const all = yield* countLocalRows(subscriptionKind);
+  const lastSeq = yield* lastNumberOf({ of: announcedKind.name });
   if (own >= SUBSCRIPTIONS_PER_AGENT_MAX || all >= SUBSCRIPTIONS_MAX) {
     const [current, max] =
       own >= SUBSCRIPTIONS_PER_AGENT_MAX ? [own, SUBSCRIPTIONS_PER_AGENT_MAX] : [all, SUBSCRIPTIONS_MAX];
@@ -59,12 +60,17 @@ export function* decideSubscribe(
     passed_seq: lastSeq,
     since_seq: lastSeq,
   };
-  return decided({ subscription: made }, [addSubscription({ subscription: made })]);
+  return decided({ subscription: made }, [putRow(subscriptionKind, made), yield* listChanged()]);
 }
 
 /** Removes nothing where there is no such subscription, or where it belongs to another agent. */
 export function* decideUnsubscribe({ id, viewer }: Unsubscribe): Deciding<{ readonly removed: boolean }> {
-  const known = yield* subscriptionById({ id });
+  const known = yield* localRow(subscriptionKind, { id });
   if (known === null || !isOwn(known, viewer)) return decided({ removed: false }, []);
-  return decided({ removed: true }, [dropSubscription({ id })]);
+  return decided({ removed: true }, [
+    dropRows(outboxKind, { subscription_id: id }),
+    dropRows(deadLetterKind, { subscription_id: id }),
+    dropRows(subscriptionKind, { id }),
+    yield* listChanged(),
+  ]);
 }

@@ -1,5 +1,9 @@
 import type { AgentId, Instant } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import { localRow, putRow } from '../decide/local-rows.js';
+import type { Mutation } from '../decide/mutations.js';
+import type { Reading } from '../decide/reads.js';
+import { localKind } from '../kinds/local-kind.js';
 import { belongs } from './audience.js';
 import { ALL_EVENTS } from './event-types.js';
 import type { Announcement } from './webhook-event.js';
@@ -68,3 +72,35 @@ export function hears(
 /** True for a caller that may see and remove a subscription. One that sees everything is its operator's only. */
 export const isOwn = ({ created_by, sees_all }: Filter, { all, agentId }: Viewer): boolean =>
   all || (!sees_all && agentId !== null && created_by === agentId);
+
+export const subscriptionKind = localKind<Subscription>({
+  name: 'subscription',
+  table: 'subscriptions',
+  key: ['id'],
+  members: {
+    ...{ id: 'text', url: 'text', events: 'text', secret_hash: 'text?', namespace_filter: 'text?' },
+    ...{ agent_filter: 'text?', created_by: 'text', sees_all: 'boolean', created_at: 'text' },
+    ...{ last_dispatched_at: 'text?', dispatch_count: 'integer', failure_count: 'integer' },
+    ...{ failures_in_row: 'integer', status: 'text', pending_count: 'integer', dlq_count: 'integer' },
+    ...{ dropped_count: 'integer', ended_count: 'integer', passed_seq: 'integer', since_seq: 'integer' },
+  },
+  indexes: [['created_at'], ['created_by'], ['status', 'passed_seq']],
+  isVisible: isOwn,
+});
+
+/** Counts the changes of the list of subscriptions, for processes that keep it in memory. */
+export const subscriptionListKind = localKind<{ readonly singleton: number; readonly revision: number }>({
+  name: 'subscription-list',
+  table: 'subscription_changes',
+  key: ['singleton'],
+  members: { singleton: 'integer', revision: 'integer' },
+});
+
+export function* subscriptionRevision(): Reading<number> {
+  return (yield* localRow(subscriptionListKind, { singleton: 1 }))?.revision ?? 0;
+}
+
+/** The mutation that goes with every change of the list, and with each that begins or ends a quarantine. */
+export function* listChanged(): Reading<Mutation> {
+  return putRow(subscriptionListKind, { singleton: 1, revision: (yield* subscriptionRevision()) + 1 });
+}

@@ -1,6 +1,7 @@
 import { USED_ENVELOPE_KEPT_MS } from '../../protocol/base/limits.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import { applies, type MutationHandler, MutationHandlers } from '../../protocol/decide/handlers.js';
+import { changeLocalRows, dropLocalRows, putLocalRow } from '../../protocol/decide/local-rows.js';
 import type { Changing, Mutation } from '../../protocol/decide/mutations.js';
 import { appendAudit } from '../../protocol/decide/mutations.js';
 import { chargeQuota, useEnvelope } from '../../protocol/identity/mutations.js';
@@ -42,22 +43,11 @@ import {
   useNonce,
 } from '../../protocol/replication/mutations.js';
 import { purgePayload } from '../../protocol/replication/payloads.js';
-import {
-  addDeadLetter,
-  addSubscription,
-  announceEvent,
-  dropAnnounced,
-  dropDeadLetters,
-  dropEvents,
-  dropSubscription,
-  passEvents,
-  putEvent,
-  putSubscription,
-} from '../../protocol/webhooks/mutations.js';
 import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { EncoderLedger } from './encoders.js';
+import { LocalTables } from './kinds/local-tables.js';
 import type { Written } from './kinds/subject-table.js';
 import { Subjects } from './kinds/subjects.js';
 import type { SubjectTables } from './kinds/tables.js';
@@ -69,7 +59,6 @@ import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
 import { RowRepair } from './row-repair.js';
 import { Suspects } from './suspects.js';
-import { WebhookLedger } from './webhook-ledger.js';
 
 /** Applies typed mutations inside the write transaction; the only code that changes rows. */
 export class Mutations {
@@ -82,7 +71,7 @@ export class Mutations {
   private readonly suspects;
   private readonly nearDuplicates;
   private readonly encoders;
-  private readonly webhooks;
+  private readonly local;
   private readonly handlers: MutationHandlers;
 
   constructor(
@@ -102,7 +91,7 @@ export class Mutations {
     this.suspects = new Suspects(db);
     this.nearDuplicates = new NearDuplicates(db);
     this.encoders = new EncoderLedger(db);
-    this.webhooks = new WebhookLedger(db);
+    this.local = new LocalTables(db);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -125,7 +114,7 @@ export class Mutations {
       ...this.subjectAppliers(),
       ...this.memoryAppliers(),
       ...this.ledgerAppliers(),
-      ...this.webhookAppliers(),
+      ...this.localAppliers(),
       ...this.logAppliers(),
     ]);
   }
@@ -224,20 +213,12 @@ export class Mutations {
     ];
   }
 
-  /** Mutations of the tables of webhooks, which do not replicate. */
-  private webhookAppliers(): readonly MutationHandler[] {
-    const { webhooks } = this;
+  private localAppliers(): readonly MutationHandler[] {
+    const { local } = this;
     return [
-      applies(addSubscription, ({ subscription }) => webhooks.addSubscription(subscription)),
-      applies(putSubscription, ({ subscription }) => webhooks.putSubscription(subscription)),
-      applies(dropSubscription, ({ id }) => webhooks.dropSubscription(id)),
-      applies(announceEvent, ({ announced }, context) => webhooks.announce(announced, context)),
-      applies(passEvents, ({ through, except }) => webhooks.passEvents(through, except)),
-      applies(dropAnnounced, (lost) => webhooks.dropAnnounced(lost)),
-      applies(putEvent, ({ event }) => webhooks.putEvent(event)),
-      applies(addDeadLetter, ({ event, lastFailedAt }) => webhooks.addDeadLetter(event, lastFailedAt)),
-      applies(dropDeadLetters, ({ correlationIds }) => webhooks.dropDeadLetters(correlationIds)),
-      applies(dropEvents, ({ events }) => webhooks.dropEvents(events)),
+      applies(putLocalRow, ({ of, row }) => local.put(of, row)),
+      applies(changeLocalRows, ({ of, where, set }) => local.change(of, where, set)),
+      applies(dropLocalRows, ({ of, where }) => local.drop(of, where)),
     ];
   }
 

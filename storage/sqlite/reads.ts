@@ -1,6 +1,7 @@
 import type { Crypto } from '../../protocol/base/seams.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import { handles, type ReadHandler, ReadHandlers } from '../../protocol/decide/handlers.js';
+import { lastNumberOf, localRowCount, localRowsOf } from '../../protocol/decide/local-rows.js';
 import type { Asked, ReadRequest } from '../../protocol/decide/reads.js';
 import {
   digestOfText,
@@ -67,17 +68,6 @@ import {
 } from '../../protocol/replication/reads.js';
 import { rulesOn } from '../../protocol/rules/reads.js';
 import {
-  countDeadLetters,
-  failedEvents,
-  isSubscribed,
-  outboxEventOf,
-  prunableAnnounced,
-  prunableEvents,
-  subscriptionById,
-  subscriptionCounts,
-  subscriptionRevision,
-} from '../../protocol/webhooks/reads.js';
-import {
   ARCHIVED_SEEN,
   ARCHIVED_VERSION,
   archivedRowFromSql,
@@ -89,6 +79,7 @@ import type { Digests } from './digests.js';
 import { EncoderLedger } from './encoders.js';
 import { forgettable } from './forget.js';
 import { GovernanceReads } from './governance-reads.js';
+import { LocalReads } from './kinds/local-tables.js';
 import type { SubjectTables } from './kinds/tables.js';
 import { LinkCycles } from './link-cycles.js';
 import type { OperationLog } from './log.js';
@@ -100,7 +91,6 @@ import { RuleReads } from './rule-reads.js';
 import { Statements } from './statements.js';
 import { SubjectReads } from './subject-reads.js';
 import { NO_SUSPECT, SUSPECT_MEMORIES } from './suspects.js';
-import { WebhookReads } from './webhook-reads.js';
 
 interface OwnerRow {
   holder: string;
@@ -126,7 +116,7 @@ export class DecisionReads {
   private readonly governance;
   private readonly encoders;
   private readonly rules;
-  private readonly webhooks;
+  private readonly local;
   private readonly handlers: ReadHandlers;
 
   constructor(
@@ -140,7 +130,7 @@ export class DecisionReads {
     this.subjects = new SubjectReads(db, tables, crypto);
     this.encoders = new EncoderLedger(db);
     this.rules = new RuleReads(db, tables);
-    this.webhooks = new WebhookReads(db);
+    this.local = new LocalReads(db);
     this.texts = new Statements(db);
     this.cycles = new LinkCycles(db);
     this.governance = new GovernanceReads(db, tables.records(standardKind.name));
@@ -242,17 +232,11 @@ export class DecisionReads {
   }
 
   private webhookHandlers(): readonly ReadHandler[] {
-    const { webhooks } = this;
+    const { local } = this;
     return [
-      handles(isSubscribed, () => webhooks.isSubscribed()),
-      handles(subscriptionCounts, ({ by }) => webhooks.counts(by)),
-      handles(subscriptionRevision, () => webhooks.revision()),
-      handles(subscriptionById, ({ id }) => webhooks.subscription(id)),
-      handles(outboxEventOf, ({ subscriptionId, seq }) => webhooks.event(subscriptionId, seq)),
-      handles(failedEvents, (asked) => webhooks.failed(asked)),
-      handles(prunableEvents, ({ before, limit }) => webhooks.prunable(before, limit)),
-      handles(prunableAnnounced, ({ before, limit }) => webhooks.prunableAnnounced(before, limit)),
-      handles(countDeadLetters, ({ correlationIds }) => webhooks.countDeadLetters(correlationIds)),
+      handles(localRowsOf, (asked) => local.rows(asked)),
+      handles(localRowCount, ({ of, where, max }) => local.count(of, where, max)),
+      handles(lastNumberOf, ({ of }) => local.lastNumber(of)),
     ];
   }
 

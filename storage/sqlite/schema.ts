@@ -14,7 +14,7 @@ import { TEXT_INDEX_ROW, TEXT_INDEX_TABLE } from './text-index.js';
  */
 
 import { EMBEDDINGS_TABLE, ENCODER_TABLES } from './encoder-tables.js';
-import { SUBSCRIPTION_TABLES } from './webhook-tables.js';
+import { LOCAL_TABLES } from './kinds/local-tables.js';
 
 /** Columns that a live and an archived memory share, in table order (interface §2.1, reference-http §8). */
 export const MEMORY_COLUMNS = `
@@ -141,7 +141,7 @@ CREATE TABLE near_duplicates_through (
   commit_sequence INTEGER NOT NULL
 );
 
-${SUBSCRIPTION_TABLES}
+${LOCAL_TABLES}
 
 CREATE TABLE memory_links (
   source_id TEXT NOT NULL,

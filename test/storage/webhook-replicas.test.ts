@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { PromoteMemory } from '../../protocol/memory/promote.js';
 import type { Command } from '../../protocol/release.js';
 import { EVENT_TYPES } from '../../protocol/webhooks/event-types.js';
+import { FindRows } from '../../storage/sqlite/kinds/find-rows.js';
 import { subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
 import { Statements } from '../../storage/sqlite/statements.js';
 import { deleting, linking, OPERATOR, storing, tenant, updating } from '../support/memories.js';
@@ -156,7 +157,8 @@ const drawn: fc.Arbitrary<Drawn> = fc.oneof(
 function eventsOf({ db }: Replica): readonly unknown[][] {
   return VIEWERS.map((viewer, index) => {
     const asked = { subscriptionId: `subscription-${index}`, since: '', limit: 1_000_000, viewer } as const;
-    const parts = { statements: new Statements(db) } as never;
+    const statements = new Statements(db);
+    const parts = { statements, find: new FindRows(statements) };
     const { events } = subscriptionEvents(parts, { kind: 'subscription-events', ...asked });
     return events.map(({ payload }) => {
       const {

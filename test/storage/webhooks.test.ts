@@ -12,11 +12,13 @@ import type { Result } from '../../protocol/base/result.js';
 import type { Viewer } from '../../protocol/base/viewer.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import { whoSees } from '../../protocol/webhooks/audience.js';
-import { outboxEvent } from '../../protocol/webhooks/outbox.js';
+import { announcedKind, deadLetterKind, outboxEvent, outboxKind } from '../../protocol/webhooks/outbox.js';
+import { subscriptionKind } from '../../protocol/webhooks/subscription.js';
+import { FindRows } from '../../storage/sqlite/kinds/find-rows.js';
+import { LocalTables } from '../../storage/sqlite/kinds/local-tables.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { deadLetters, subscriptionEvents } from '../../storage/sqlite/queries/webhooks.js';
 import { Statements } from '../../storage/sqlite/statements.js';
-import { WebhookLedger } from '../../storage/sqlite/webhook-ledger.js';
 import { aMemory } from '../support/memories.js';
 import { openTestNode } from '../support/test-node.js';
 import { openOptions } from './older-databases.js';
@@ -348,10 +350,10 @@ describe('the outbox of webhooks', () => {
 describe('the pages of events and dead letters', () => {
   it('end before their bodies exceed a page, and say so', () => {
     const db = openDatabase(openOptions(':memory:', Date.now()));
-    const ledger = new WebhookLedger(db);
+    const tables = new LocalTables(db);
     const context = { now: '2026-07-01T00:00:00.000Z', nowMs: 0 } as DecisionContext;
     const none = { dispatch_count: 0, failure_count: 0, failures_in_row: 0, last_dispatched_at: null };
-    ledger.addSubscription({
+    tables.put(subscriptionKind.name, {
       ...{ id: 'one', url: 'https://example.org/', events: '*', secret_hash: null, namespace_filter: null },
       ...{ agent_filter: null, created_by: 'ai:owner', sees_all: false, created_at: SINCE, status: 'active' },
       ...{ ...none, pending_count: 0, dlq_count: 0, dropped_count: 0, ended_count: 0 },
@@ -365,16 +367,26 @@ describe('the pages of events and dead letters', () => {
       agent_id: null,
       details: { title },
     };
-    for (let n = 0; n < 5; n += 1) ledger.announce({ event, audience: whoSees() } as never, context);
+    const announced = {
+      event: JSON.stringify(event),
+      audience: JSON.stringify(whoSees()),
+      at: context.now,
+      at_ms: 0,
+    };
+    for (let n = 0; n < 5; n += 1) tables.put(announcedKind.name, announced);
     for (let n = 1; n <= 5; n += 1) {
       const recorded = { seq: n, event, audience: whoSees(), at: context.now, atMs: 0 } as never;
       const failed = { ...outboxEvent('one', recorded, 'pending'), last_error: 'network' };
       const seen = { first_failed_at: context.now, delivery_status: 'failed' } as const;
       // Every second one has no row of its own.
-      if (n % 2 === 0) ledger.putEvent({ ...failed, ...seen });
-      ledger.addDeadLetter({ ...failed, ...seen }, context.now);
+      if (n % 2 === 0) tables.put(outboxKind.name, { ...failed, ...seen });
+      const { subscription_id, correlation_id, event_type, payload } = failed;
+      const dead = { subscription_id, correlation_id, event_type, payload, retry_count: failed.attempts };
+      const at = { first_failed_at: context.now, last_failed_at: context.now };
+      tables.put(deadLetterKind.name, { ...dead, ...at, last_error: 'network' });
     }
-    const parts = { statements: new Statements(db) } as never;
+    const statements = new Statements(db);
+    const parts = { statements, find: new FindRows(statements) };
     const asked = { subscriptionId: 'one', since: SINCE, viewer: OWNER } as const;
     const events = subscriptionEvents(parts, { kind: 'subscription-events', ...asked, limit: 10 });
     assert.deepEqual([events.events.length, events.truncated], [3, true]);

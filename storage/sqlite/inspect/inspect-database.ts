@@ -197,7 +197,7 @@ function webhooksOf(db: Connection): WebhookFacts {
     .prepare("SELECT min(delivered_at) AS at FROM subscription_events WHERE delivery_status = 'pending'")
     .get() as { at: string | null };
   const statements = new Statements(db);
-  const { oldestAt, ...totals } = webhookTotals({ statements });
+  const { oldestAt, ...totals } = webhookTotals({ statements, find: new FindRows(statements) });
   const waiting = [oldest.at, oldestAt].filter((at) => at !== null).sort();
   return { ...totals, oldestPendingAt: waiting[0] ?? null };
 }

@@ -1,9 +1,9 @@
-import type { FindValue, Where } from '../../../protocol/kinds/find.js';
+import type { Find, FindValue, Where } from '../../../protocol/kinds/find.js';
 import type { LocalKind, LocalMember } from '../../../protocol/kinds/local-kind.js';
 import { LOCAL_KINDS } from '../../../protocol/release.js';
 import type { Connection } from '../connection.js';
 import { Statements } from '../statements.js';
-import { localSource, type RowSource, whereOf } from './find-rows.js';
+import { FindRows, localSource, type RowSource, whereOf } from './find-rows.js';
 import { literal } from './record-table.js';
 
 const TYPES: Readonly<Record<LocalMember, string>> = {
@@ -109,7 +109,7 @@ export class LocalTables {
   /** Gives members of all rows that meet the conditions one value. */
   change(name: string, where: Where, set: Readonly<Record<string, FindValue>>): void {
     const { table } = kindOf(name);
-    const { sql, parameters } = whereOf(localSourceOf(name)!, where);
+    const { sql, parameters } = whereOf(sourceOf(name), where);
     const given = Object.entries(set).map(([member, value]) => [`set_${literal(member)}`, value] as const);
     const changes = Object.keys(set).map((member) => `${member} = @set_${member}`);
     this.statements
@@ -118,16 +118,46 @@ export class LocalTables {
   }
 
   drop(name: string, where: Where): void {
-    const { sql, parameters } = whereOf(localSourceOf(name)!, where);
+    const { sql, parameters } = whereOf(sourceOf(name), where);
     this.statements.get(`DELETE FROM ${kindOf(name).table} WHERE 1${sql}`).run(parameters);
   }
 }
 
+/** Reads rows of local kinds inside the write transaction. */
+export class LocalReads {
+  private readonly statements: Statements;
+  private readonly find: FindRows;
+
+  constructor(db: Connection) {
+    this.statements = new Statements(db);
+    this.find = new FindRows(this.statements);
+  }
+
+  rows({ of, only, ...find }: Find): readonly object[] {
+    const source = sourceOf(of);
+    return only === undefined ? this.find.all(source, find) : [...this.find.members(source, only, find)];
+  }
+
+  count(of: string, where: Where, max: number | null): number {
+    return this.find.count(sourceOf(of), where, max);
+  }
+
+  lastNumber(of: string): number {
+    return lastNumber(this.statements, kindOf(of));
+  }
+}
+
 /** The last number that a numbered kind ever gave, also when its row is gone. */
-export const lastNumber = (statements: Statements, { table }: LocalKind): number =>
+export const lastNumber = (statements: Statements, { table }: Pick<LocalKind, 'table'>): number =>
   (statements.get('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table) as
     | number
     | undefined) ?? 0;
+
+function sourceOf(name: string): RowSource {
+  const source = localSourceOf(name);
+  if (source === null) throw new Error(`there is no local kind "${name}"`);
+  return source;
+}
 
 function kindOf(name: string): LocalKind {
   const kind = LOCAL_KINDS.find((one) => one.name === name);

@@ -1,7 +1,7 @@
 import { ALL_EVENTS } from '../../../protocol/webhooks/event-types.js';
-import type { Subscription } from '../../../protocol/webhooks/subscription.js';
+import { type Subscription, subscriptionKind } from '../../../protocol/webhooks/subscription.js';
 import type { Connection } from '../connection.js';
-import { WebhookLedger } from '../webhook-ledger.js';
+import { LocalTables } from '../kinds/local-tables.js';
 import { olderInstant } from './older-values.js';
 import { asideName, dropAside } from './tables.js';
 
@@ -34,7 +34,7 @@ export function dropOlderEvents(db: Connection): void {
 
 /** Moves the subscriptions of an older schema, whose table was set aside. */
 export function moveSubscriptions(db: Connection, now: string): void {
-  const ledger = new WebhookLedger(db);
+  const tables = new LocalTables(db);
   const rows = db.prepare(`SELECT * FROM "${asideName('subscriptions')}"`).all() as OlderSubscription[];
   for (const { event_types, ...row } of rows) {
     const named = event_types === null ? null : listOf(event_types);
@@ -57,7 +57,7 @@ export function moveSubscriptions(db: Connection, now: string): void {
       passed_seq: 0,
       since_seq: 0,
     };
-    ledger.addSubscription(moved);
+    tables.put(subscriptionKind.name, moved);
   }
   dropAside(db, 'subscriptions');
 }

@@ -3,12 +3,23 @@ import {
   ANNOUNCED_EVENTS_MAX,
   ANNOUNCED_EVENTS_STEP,
   PAGE_BYTES_MAX,
+  SUBSCRIPTIONS_MAX,
 } from '../../../protocol/base/limits.js';
 import type { Instant } from '../../../protocol/base/meanings.js';
 import { utf8Bytes } from '../../../protocol/base/utf8.js';
 import type { Viewer } from '../../../protocol/base/viewer.js';
+import type { Where } from '../../../protocol/kinds/find.js';
 import type { Answers } from '../../../protocol/release.js';
-import { type DeadLetter, type OutboxEvent, outboxEvent } from '../../../protocol/webhooks/outbox.js';
+import {
+  announcedKind,
+  type DeadLetter,
+  deadLetterKind,
+  type OutboxEvent,
+  outboxEvent,
+  outboxKind,
+  type RecordedEvent,
+  recordedEvent,
+} from '../../../protocol/webhooks/outbox.js';
 import type {
   AnnouncedSince,
   CountDeadLetters,
@@ -18,50 +29,66 @@ import type {
   ListSubscriptions,
   NextDeliveries,
   SubscriptionEvents,
-  WebhookTotals,
 } from '../../../protocol/webhooks/queries.js';
-import { type Filter, hears, type Subscription } from '../../../protocol/webhooks/subscription.js';
-import { announcedAfter, lastAnnounced, subscriptionRevision } from '../announced-events.js';
+import {
+  type Filter,
+  hears,
+  isOwn,
+  type Subscription,
+  subscriptionKind,
+  subscriptionListKind,
+} from '../../../protocol/webhooks/subscription.js';
+import { type FindRows, localSource } from '../kinds/find-rows.js';
+import { lastNumber } from '../kinds/local-tables.js';
 import { registry } from '../registered.js';
-import type { Statements } from '../statements.js';
-import { type SubscriptionSqlRow, subscriptionFromSql } from '../webhook-reads.js';
 import type { QueryParts } from './query-parts.js';
 
-/** The subscriptions `s` that a viewer may see. */
-/** A subscription that sees everything is shown only to operators: any caller can claim its creator's name. */
-const OWN = '(@all = 1 OR (s.sees_all = 0 AND s.created_by = @agent))';
-const ownOf = ({ all, agentId }: Viewer) => ({ all: all ? 1 : 0, agent: agentId });
+type Finding = Pick<QueryParts, 'statements' | 'find'>;
+
+const SUBSCRIPTIONS = localSource(subscriptionKind);
+const OUTBOX = localSource(outboxKind);
+const DEAD = localSource(deadLetterKind);
+const ANNOUNCED = localSource(announcedKind);
+const LIST = localSource(subscriptionListKind);
 
 /** A row may be sent now; a retry that lies far ahead was planned before the clock was set back. */
-const IS_DUE = '(e.next_attempt_ms <= @nowMs OR e.next_attempt_ms > @nowMs + 60000)';
-const FIRST_PENDING = `(SELECT min(seq) FROM subscription_events
-  WHERE subscription_id = s.id AND delivery_status = 'pending')`;
+const isDue = ({ next_attempt_ms: at }: Pick<OutboxEvent, 'next_attempt_ms'>, nowMs: number): boolean =>
+  at <= nowMs || at > nowMs + 60_000;
+
+/** The recorded events after a place, and since an instant, in their order. */
+function* announcedAfter(find: FindRows, after: number, limit: number, since = ''): Generator<RecordedEvent> {
+  const where = { seq: { after }, at: { from: since } };
+  for (const { row } of find.rows(ANNOUNCED, { where, order: { by: 'seq' }, limit }))
+    yield recordedEvent(row);
+}
+
+const all = (find: FindRows, where: Where = {}): readonly Subscription[] =>
+  find.all(SUBSCRIPTIONS, { where, limit: SUBSCRIPTIONS_MAX });
+
+/** The subscriptions that a viewer may see, the oldest first. */
+const shownTo = (find: FindRows, viewer: Viewer): readonly Subscription[] =>
+  find.all(SUBSCRIPTIONS, { order: { by: 'created_at' }, limit: SUBSCRIPTIONS_MAX }, { viewer, now: '' });
 
 export function listSubscriptions(
-  { statements }: QueryParts,
+  { statements, find }: QueryParts,
   { viewer }: ListSubscriptions,
 ): Answers['list-subscriptions'] {
-  const rows = statements
-    .get(`SELECT * FROM subscriptions s WHERE ${OWN} ORDER BY s.created_at, s.id`)
-    .all(ownOf(viewer)) as SubscriptionSqlRow[];
-  const { counts } = recordedWaiting(statements, rows.map(subscriptionFromSql));
+  const shown = shownTo(find, viewer);
+  const { counts } = recordedWaiting({ statements, find }, shown);
   return {
-    subscriptions: rows.map((row) => {
-      const subscription = subscriptionFromSql(row);
-      return { ...subscription, pending_count: row.pending_count + counts.get(row.id)! };
-    }),
+    subscriptions: shown.map((one) => ({ ...one, pending_count: one.pending_count + counts.get(one.id)! })),
   };
 }
 
 /** How many recorded events wait for each subscription, of those next ahead of the last one, and since when. */
-function recordedWaiting(texts: Statements, subscriptions: readonly Subscription[]) {
+function recordedWaiting({ statements, find }: Finding, subscriptions: readonly Subscription[]) {
   let oldestAt: Instant | null = null;
   const counts = new Map(subscriptions.map(({ id }) => [id, 0]));
   const begins = Math.min(...subscriptions.map(({ passed_seq }) => passed_seq));
   if (!Number.isFinite(begins)) return { counts, oldestAt };
   const groups = groupsOf(subscriptions);
-  const isRegistered = registry(texts);
-  for (const event of announcedAfter(texts, begins, ANNOUNCED_EVENTS_COUNTED)) {
+  const isRegistered = registry(statements);
+  for (const event of announcedAfter(find, begins, ANNOUNCED_EVENTS_COUNTED)) {
     for (const { filter, members } of groups) {
       if (!hears(filter, event, isRegistered)) continue;
       for (const { id, passed_seq } of members) {
@@ -89,19 +116,18 @@ function groupsOf(subscriptions: readonly Subscription[]) {
 }
 
 export function announcedSince(
-  { statements }: QueryParts,
+  { statements, find }: QueryParts,
   { after, limit }: AnnouncedSince,
 ): Answers['announced-since'] {
-  const rows = statements.get("SELECT * FROM subscriptions WHERE status = 'active'").all();
-  const active = (rows as SubscriptionSqlRow[]).map(subscriptionFromSql);
-  const lastSeq = lastAnnounced(statements);
+  const active = all(find, { status: 'active' });
+  const lastSeq = lastNumber(statements, announcedKind);
   const begins = after ?? Math.min(lastSeq, ...active.map(({ passed_seq }) => passed_seq));
   const groups = groupsOf(active);
   const isRegistered = registry(statements);
   const found = new Set<string>();
   let through = begins;
   let looked = 0;
-  for (const event of announcedAfter(statements, begins, limit)) {
+  for (const event of announcedAfter(find, begins, limit)) {
     through = event.seq;
     looked += 1;
     for (const { filter, members } of groups) {
@@ -116,36 +142,30 @@ export function announcedSince(
 }
 
 export function subscriptionEvents(
-  { statements }: QueryParts,
+  { statements, find }: Finding,
   { subscriptionId, since, limit, viewer }: SubscriptionEvents,
 ): Answers['subscription-events'] {
-  const known = statements
-    .get(`SELECT s.* FROM subscriptions s WHERE s.id = @subscriptionId AND ${OWN}`)
-    .get({ ...ownOf(viewer), subscriptionId }) as SubscriptionSqlRow | undefined;
-  if (known === undefined) return { events: [], truncated: false };
-  const rows = statements
-    .get(
-      `SELECT * FROM subscription_events WHERE subscription_id = @subscriptionId AND delivered_at >= @since
-       ORDER BY seq LIMIT @limit`,
-    )
-    .all({ subscriptionId, since, limit }) as OutboxEvent[];
-  const recorded = recordedHistory(statements, subscriptionFromSql(known), since);
+  const known = find.one(SUBSCRIPTIONS, [subscriptionId]);
+  if (known === null || !isOwn(known, viewer)) return { events: [], truncated: false };
+  const where = { subscription_id: subscriptionId, delivered_at: { from: since } };
+  const rows = find.all(OUTBOX, { where, order: { by: 'seq' }, limit });
+  const recorded = recordedHistory({ statements, find }, known, since);
   const { page: events, truncated } = pageOf(merged(rows, recorded, limit));
   return { events, truncated };
 }
 
 /** The recorded events of a subscription without rows of their own: acknowledged at once, or not sent yet. */
 function* recordedHistory(
-  texts: Statements,
+  { statements, find }: Finding,
   subscription: Subscription,
   since: Instant,
 ): Generator<OutboxEvent> {
   const { id, passed_seq, since_seq } = subscription;
-  const isRegistered = registry(texts);
-  const hasRow = texts.get('SELECT 1 FROM subscription_events WHERE subscription_id = ? AND seq = ?');
-  for (const event of announcedAfter(texts, since_seq, ANNOUNCED_EVENTS_MAX, since)) {
-    if (!hears(subscription, event, isRegistered) || hasRow.get(id, event.seq) !== undefined) continue;
-    yield outboxEvent(id, event, event.seq > passed_seq ? 'pending' : 'ack');
+  const isRegistered = registry(statements);
+  for (const event of announcedAfter(find, since_seq, ANNOUNCED_EVENTS_MAX, since)) {
+    const { seq } = event;
+    if (!hears(subscription, event, isRegistered) || find.any(OUTBOX, { subscription_id: id, seq })) continue;
+    yield outboxEvent(id, event, seq > passed_seq ? 'pending' : 'ack');
   }
 }
 
@@ -167,30 +187,30 @@ function* merged(
 }
 
 export function deadLetters(
-  { statements }: QueryParts,
+  { find }: Pick<QueryParts, 'find'>,
   { subscriptionId, limit, viewer }: DeadLetters,
 ): Answers['dead-letters'] {
-  const rows = statements
-    .get(
-      `SELECT d.* FROM subscriptions s JOIN subscription_dlq d ON d.subscription_id = s.id
-       WHERE (@subscriptionId IS NULL OR s.id = @subscriptionId) AND ${OWN} ORDER BY d.id DESC LIMIT @limit`,
-    )
-    .iterate({ ...ownOf(viewer), subscriptionId, limit }) as Iterable<DeadLetter & { id: number }>;
-  const { page: entries, truncated } = pageOf(rows);
+  const order = { by: 'id', descending: true };
+  const own = shownTo(find, viewer).filter(({ id }) => subscriptionId === null || id === subscriptionId);
+  const ids = own.flatMap(({ id }) => {
+    const newest = find.members(DEAD, ['id'], { where: { subscription_id: id }, order, limit });
+    return [...newest].map((row) => Number(row.id));
+  });
+  const newest = ids.sort((a, b) => b - a).slice(0, limit);
+  const { page: entries, truncated } = pageOf(each(find, newest));
   return { entries, truncated };
 }
 
+function* each(find: FindRows, ids: readonly number[]): Generator<DeadLetter> {
+  for (const id of ids) yield find.one(DEAD, [id])!;
+}
+
 export function countDeadLetters(
-  { statements }: QueryParts,
+  { find }: QueryParts,
   { viewer }: CountDeadLetters,
 ): Answers['count-dead-letters'] {
-  const dead = statements
-    .get(
-      `SELECT count(*) FROM subscriptions s JOIN subscription_dlq d ON d.subscription_id = s.id WHERE ${OWN}`,
-    )
-    .pluck()
-    .get(ownOf(viewer)) as number;
-  return { dead };
+  const counts = shownTo(find, viewer).map(({ id }) => find.count(DEAD, { subscription_id: id }));
+  return { dead: counts.reduce((sum, count) => sum + count, 0) };
 }
 
 /** Rows until their bodies would exceed a page; the first one is always taken. */
@@ -206,80 +226,88 @@ function pageOf<T extends { readonly payload: string }>(rows: Iterable<T>) {
 }
 
 export function dueSubscriptions(
-  { statements }: QueryParts,
+  { statements, find }: QueryParts,
   { nowMs, limit, ofOwner, except, waiting }: DueSubscriptions,
 ): Answers['due-subscriptions'] {
-  const any = statements.get('SELECT EXISTS (SELECT 1 FROM subscriptions)').pluck().get() === 1;
-  const lastSeq = lastAnnounced(statements);
-  const revision = subscriptionRevision(statements);
+  const any = find.any(SUBSCRIPTIONS);
+  const lastSeq = lastNumber(statements, announcedKind);
+  const revision = find.one(LIST, [1])?.revision ?? 0;
   if (!any) return { ids: [], any, lastSeq, revision };
-  const mayWait =
-    waiting === null ? 's.passed_seq < @lastSeq' : 's.id IN (SELECT value FROM json_each(@waiting))';
-  const ids = statements
-    .get(
-      `SELECT id FROM (
-         SELECT s.id, coalesce(e.next_attempt_ms, 0) AS next_attempt_ms,
-           s.id IN (SELECT value FROM json_each(@except)) AS served, row_number() OVER (PARTITION BY s.created_by
-             ORDER BY s.id IN (SELECT value FROM json_each(@except)) DESC, e.next_attempt_ms) AS place
-         FROM subscriptions s
-         LEFT JOIN subscription_events e ON e.subscription_id = s.id AND e.seq = ${FIRST_PENDING}
-         WHERE s.status = 'active' AND iif(s.pending_count > 0, e.seq IS NULL OR ${IS_DUE}, ${mayWait}))
-       WHERE served = 0 AND place <= @ofOwner ORDER BY place, next_attempt_ms LIMIT @limit`,
-    )
-    .pluck()
-    .all({
-      ...{ nowMs, limit, ofOwner, except: JSON.stringify(except) },
-      ...(waiting === null ? { lastSeq } : { waiting: JSON.stringify(waiting) }),
-    }) as string[];
-  return { ids, any, lastSeq, revision };
+  const served = new Set(except);
+  const mayWait = waiting === null ? null : new Set(waiting);
+  const members = ['id', 'created_by', 'pending_count', 'passed_seq'] as const;
+  const due: { readonly id: string; readonly owner: string; readonly at: number }[] = [];
+  const active = { where: { status: 'active' }, limit: SUBSCRIPTIONS_MAX };
+  for (const row of find.members(SUBSCRIPTIONS, members, active)) {
+    const id = String(row.id);
+    const [next] = row.pending_count === 0 ? [] : nextWaiting(find, id);
+    const isWaiting = mayWait === null ? Number(row.passed_seq) < lastSeq : mayWait.has(id);
+    const isNow = row.pending_count === 0 ? isWaiting : next === undefined || isDue(next, nowMs);
+    if (isNow) due.push({ id, owner: String(row.created_by), at: next?.next_attempt_ms ?? 0 });
+  }
+  const places = new Map<string, number>();
+  const first = (a: (typeof due)[number], b: (typeof due)[number]) =>
+    Number(served.has(b.id)) - Number(served.has(a.id)) || a.at - b.at;
+  const placed = due.sort(first).map((one) => {
+    const place = (places.get(one.owner) ?? 0) + 1;
+    places.set(one.owner, place);
+    return { ...one, place };
+  });
+  const ids = placed
+    .filter(({ id, place }) => !served.has(id) && place <= ofOwner)
+    .sort((a, b) => a.place - b.place || a.at - b.at)
+    .map(({ id }) => id);
+  return { ids: ids.slice(0, limit), any, lastSeq, revision };
+}
+
+/** When the first event of a subscription that has a row of its own may be sent. */
+function nextWaiting(find: FindRows, id: string): readonly { readonly next_attempt_ms: number }[] {
+  const where = { subscription_id: id, delivery_status: 'pending' };
+  const found = find.members(OUTBOX, ['next_attempt_ms'], { where, order: { by: 'seq' }, limit: 1 });
+  return [...found] as { next_attempt_ms: number }[];
 }
 
 export function nextDeliveries(
-  { statements }: QueryParts,
+  { statements, find }: QueryParts,
   { subscriptionId, nowMs, limit }: NextDeliveries,
 ): Answers['next-deliveries'] {
-  const row = statements
-    .get("SELECT * FROM subscriptions WHERE id = ? AND status = 'active'")
-    .get(subscriptionId) as SubscriptionSqlRow | undefined;
-  if (row === undefined) return { deliveries: [], through: null, isEnd: true };
-  const { url, secret_hash: secretHash, passed_seq } = row;
+  const known = find.one(SUBSCRIPTIONS, [subscriptionId]);
+  if (known?.status !== 'active') return { deliveries: [], through: null, isEnd: true };
+  const { url, secret_hash: secretHash, passed_seq } = known;
   const sent = ({ seq, correlation_id: correlationId, payload: body }: OutboxEvent): Delivery => ({
     ...{ subscriptionId, seq, correlationId, url, body, secretHash },
   });
-  const own = statements
-    .get(
-      `SELECT e.*, ${IS_DUE} AS isDue FROM subscription_events e
-       WHERE e.subscription_id = @subscriptionId AND e.delivery_status = 'pending' ORDER BY e.seq LIMIT @limit`,
-    )
-    .all({ subscriptionId, nowMs, limit }) as (OutboxEvent & { readonly isDue: number })[];
-  const later = own.findIndex(({ isDue }) => isDue === 0);
+  const where = { subscription_id: subscriptionId, delivery_status: 'pending' };
+  const own = find.all(OUTBOX, { where, order: { by: 'seq' }, limit });
+  const later = own.findIndex((event) => !isDue(event, nowMs));
   const deliveries = (later < 0 ? own : own.slice(0, later)).map(sent);
   if (later >= 0 || deliveries.length === limit) return { deliveries, through: null, isEnd: false };
-  const filter = subscriptionFromSql(row);
   const isRegistered = registry(statements);
   let through = passed_seq;
   let looked = 0;
-  for (const event of announcedAfter(statements, passed_seq, ANNOUNCED_EVENTS_STEP)) {
+  for (const event of announcedAfter(find, passed_seq, ANNOUNCED_EVENTS_STEP)) {
     looked += 1;
     through = event.seq;
-    if (hears(filter, event, isRegistered))
+    if (hears(known, event, isRegistered))
       deliveries.push(sent(outboxEvent(subscriptionId, event, 'pending')));
     if (deliveries.length === limit) return { deliveries, through, isEnd: false };
   }
   return { deliveries, through, isEnd: looked < ANNOUNCED_EVENTS_STEP };
 }
 
-export function webhookTotals({ statements }: Pick<QueryParts, 'statements'>) {
-  const totals = statements
-    .get(
-      `SELECT count(*) AS subscriptions, coalesce(sum(status = 'quarantined'), 0) AS quarantined,
-         coalesce(sum(pending_count), 0) AS pending, coalesce(sum(dlq_count), 0) AS dead,
-         coalesce(sum(dropped_count), 0) AS dropped FROM subscriptions`,
-    )
-    .get() as WebhookTotals;
-  const rows = statements.get('SELECT * FROM subscriptions').all() as SubscriptionSqlRow[];
-  const { counts, oldestAt } = recordedWaiting(statements, rows.map(subscriptionFromSql));
-  let { pending } = totals;
-  for (const count of counts.values()) pending += count;
-  return { ...totals, pending, oldestAt };
+export function webhookTotals({
+  statements,
+  find,
+}: Finding): Answers['webhook-totals'] & { oldestAt: Instant | null } {
+  const subscriptions = all(find);
+  const { counts, oldestAt } = recordedWaiting({ statements, find }, subscriptions);
+  const sum = (of: (one: Subscription) => number) => subscriptions.reduce((total, one) => total + of(one), 0);
+  return {
+    subscriptions: subscriptions.length,
+    quarantined: sum(({ status }) => (status === 'quarantined' ? 1 : 0)),
+    pending: sum(({ id, pending_count }) => pending_count + counts.get(id)!),
+    dead: sum(({ dlq_count }) => dlq_count),
+    dropped: sum(({ dropped_count }) => dropped_count),
+    oldestAt,
+  };
 }

@@ -4,6 +4,7 @@ import type { VersionVector } from '../../../protocol/base/version-vector.js';
 import { allowAll, CHAIN, type Chain, decide } from '../../../protocol/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import { handles, ReadHandlers } from '../../../protocol/decide/handlers.js';
+import { lastNumberOf, localRowCount, localRowsOf } from '../../../protocol/decide/local-rows.js';
 import type {
   DeclaredMutation,
   LocalMutation,
@@ -16,6 +17,7 @@ import { ownOrigin, recordsWith, subjectRow, tombstoneOf } from '../../../protoc
 import type { DatabaseOwner, Row } from '../../../protocol/decide/rows.js';
 import { leadsBack, sourcesOf } from '../../../protocol/graph/reads.js';
 import { boundKeyOf, quotaUseOf, usedEnvelope, writtenBytes } from '../../../protocol/identity/reads.js';
+import type { Where } from '../../../protocol/kinds/find.js';
 import type { Kind, Subject } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
@@ -47,8 +49,7 @@ import { holdsOthers, standardsOf } from '../../../protocol/namespaces/reads.js'
 import type { Command, OutcomeOf } from '../../../protocol/release.js';
 import { KINDS } from '../../../protocol/release.js';
 import { TRUST_ALL } from '../../../protocol/rules/rules.js';
-import { isSubscribed, subscriptionById, subscriptionCounts } from '../../../protocol/webhooks/reads.js';
-import type { Subscription } from '../../../protocol/webhooks/subscription.js';
+import { type Subscription, subscriptionKind } from '../../../protocol/webhooks/subscription.js';
 import { aMemory, UNLIMITED } from '../../support/memories.js';
 
 export const NOW = '2026-07-28T12:00:00.000Z';
@@ -146,7 +147,7 @@ export function driven<T>(
   let step = deciding.next();
   while (!step.done) {
     // Every change asks for them; tests of events look at what comes of it.
-    if (step.value.read !== 'is-subscribed') reads.push(step.value);
+    if (step.value.read !== localRowCount.read) reads.push(step.value);
     step = deciding.next(answers.answer(step.value, context));
   }
   assert.equal(JSON.stringify({ ...held, kinds: null }), before, 'a decision is pure');
@@ -222,13 +223,9 @@ function answersOver(held: Held): ReadHandlers {
         .filter(({ kind, id }) => kind === 'standard' && request.namespaces.includes(id))
         .map(({ image }) => image as Standard),
     ),
-    handles(isSubscribed, () => (held.subscriptions ?? []).length > 0),
-    handles(subscriptionById, (request) => held.subscriptions?.find(({ id }) => id === request.id) ?? null),
-    handles(subscriptionCounts, ({ by }) => {
-      const all = held.subscriptions ?? [];
-      const own = all.filter(({ created_by }) => created_by === by).length;
-      return { own, all: all.length, lastSeq: 0 };
-    }),
+    handles(localRowsOf, ({ of, where, limit }) => localRowsHeld(held, of, where).slice(0, limit)),
+    handles(localRowCount, ({ of, where }) => localRowsHeld(held, of, where).length),
+    handles(lastNumberOf, () => 0),
     // No links lead anywhere: the real engine's tests have cycles.
     handles(leadsBack, () => 'no'),
     handles(sourcesOf, () => []),
@@ -326,4 +323,12 @@ export function changedFields(before: Memory, after: Memory): string[] {
       return a !== b;
     })
     .sort();
+}
+
+/** The subscriptions that the engine holds, which are its only local rows. */
+function localRowsHeld({ subscriptions = [] }: Held, of: string, where: Where = {}): readonly object[] {
+  if (of !== subscriptionKind.name) return [];
+  return subscriptions.filter((row) =>
+    Object.entries(where).every(([member, value]) => memberOf(row, member) === value),
+  );
 }

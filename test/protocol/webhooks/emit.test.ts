@@ -7,11 +7,17 @@ import {
 } from '../../../protocol/base/limits.js';
 import { detailsOf } from '../../../protocol/base/result.js';
 import { utf8Bytes } from '../../../protocol/base/utf8.js';
+import { localRowsOf, putLocalRow } from '../../../protocol/decide/local-rows.js';
 import { isMutation, type Mutation } from '../../../protocol/decide/mutations.js';
 import { bounded } from '../../../protocol/webhooks/emit.js';
 import { eventList } from '../../../protocol/webhooks/event-types.js';
-import { announceEvent } from '../../../protocol/webhooks/mutations.js';
-import { bodyOf, correlationId } from '../../../protocol/webhooks/outbox.js';
+import {
+  type AnnouncedRow,
+  announcedKind,
+  bodyOf,
+  correlationId,
+  recordedEvent,
+} from '../../../protocol/webhooks/outbox.js';
 import { hears, type Subscription } from '../../../protocol/webhooks/subscription.js';
 import type { WebhookEvent } from '../../../protocol/webhooks/webhook-event.js';
 import { aMemory, deleting, storing, tenant } from '../../support/memories.js';
@@ -43,7 +49,11 @@ const aSubscription = (fields: Partial<Subscription> = {}): Subscription => ({
 
 /** What a change records while somebody subscribes. */
 const recorded = (mutations: readonly Mutation[]) =>
-  mutations.flatMap((each) => (isMutation(each, announceEvent) ? [each.announced] : []));
+  mutations.flatMap((each) =>
+    isMutation(each, putLocalRow) && each.of === announcedKind.name
+      ? [recordedEvent({ seq: 1, ...(each.row as Omit<AnnouncedRow, 'seq'>) })]
+      : [],
+  );
 
 describe('the events of a decision', () => {
   it('are recorded once, however many subscriptions there are, and not at all where there is none', () => {
@@ -51,7 +61,7 @@ describe('the events of a decision', () => {
       const subscriptions = Array.from({ length: count }, (_, n) => aSubscription({ id: `s${n}` }));
       const { mutations } = taken(decideOver(storing({ title: 'new' }), [], { subscriptions }));
       assert.equal(recorded(mutations).length, Math.min(count, 1));
-      assert.ok(!mutations.some(({ mutation }) => mutation.startsWith('put-')));
+      assert.ok(!mutations.some((each) => 'of' in each && each.of !== announcedKind.name));
     }
   });
 
@@ -82,7 +92,7 @@ describe('the events of a decision', () => {
   it('read nothing more where nothing is subscribed', () => {
     const { reads, result } = decideOver(storing({ title: 'new' }));
     assert.ok(result.ok);
-    assert.ok(!reads.some(({ read }) => read === 'subscription'));
+    assert.ok(!reads.some(({ read }) => read === localRowsOf.read));
   });
 });
 
