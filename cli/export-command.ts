@@ -1,4 +1,5 @@
 import type { ReadServices } from '../node/pipeline/call.js';
+import { PrivateFile } from '../node/private-file.js';
 import { type Exported, ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
 import { operatorView } from '../node/transfer/operator-view.js';
 import { subtreeProblem } from '../protocol/base/ids.js';
@@ -8,7 +9,6 @@ import { defineCommand } from './define-command.js';
 import { flagValue } from './global-flags.js';
 import { linksAndRecords } from './import-totals.js';
 import { withLocalNode } from './local-node.js';
-import { PrivateFile } from './private-file.js';
 import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 

@@ -1,9 +1,10 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { BoundedMap } from '../protocol/base/bounded-map.js';
 import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../protocol/base/key-text.js';
 import { PUBLIC_KEYS_IMPORTED_MAX } from '../protocol/base/limits.js';
 
-/** Imported keys by their bytes, least recently used first. */
-const imported = new Map<string, KeyObject>();
+/** Imported keys by their bytes. */
+const imported = new BoundedMap<string, KeyObject>(PUBLIC_KEYS_IMPORTED_MAX);
 
 /** The verifier behind the seam `Crypto.verify`, which documents its contract. */
 export function verifyEd25519(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean {
@@ -23,17 +24,13 @@ function hasNeutralR(signature: Uint8Array): boolean {
 function keyObjectOf(publicKey: Uint8Array): KeyObject {
   const bytes = Buffer.from(publicKey.buffer, publicKey.byteOffset, publicKey.byteLength);
   const name = bytes.toString('latin1');
-  let key = imported.get(name);
-  if (key === undefined) {
-    // A JWK is imported eight times as fast as the same key in DER.
-    key = createPublicKey({
-      key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') },
-      format: 'jwk',
-    });
-    if (imported.size >= PUBLIC_KEYS_IMPORTED_MAX) imported.delete(imported.keys().next().value as string);
-  } else {
-    imported.delete(name);
-  }
+  const known = imported.use(name);
+  if (known !== undefined) return known;
+  // A JWK is imported eight times as fast as the same key in DER.
+  const key = createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') },
+    format: 'jwk',
+  });
   imported.set(name, key);
   return key;
 }

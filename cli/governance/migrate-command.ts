@@ -7,6 +7,7 @@ import {
   policiesAsPermissions,
 } from '../../node/operations/governance/policies-as-permissions.js';
 import type { Services } from '../../node/pipeline/call.js';
+import { PrivateFile } from '../../node/private-file.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import { EXPORT_BYTES_MAX, EXPORT_PAGE_SIZE } from '../../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
@@ -14,7 +15,6 @@ import { type Standard, standardKind } from '../../protocol/memory/standard-kind
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';
-import { PrivateFile } from '../private-file.js';
 import { asOperator } from '../rules/rule-parts.js';
 
 /** Prints the policies of namespaces as permission rules, or writes them into a configuration file. */

@@ -1,20 +1,8 @@
-import {
-  closeSync,
-  fchmodSync,
-  fchownSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { linkSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Clock, Random } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import { syncFolder } from './sync-folder.js';
+import { placeFile } from '../../storage/atomic-file.js';
 
 /**
  * Replaces a file atomically: a backup `<file>.bak.<time>` with the old content (mode 0600), then the new content under
@@ -32,38 +20,21 @@ export function replaceFile(
   const { mode, uid, gid } = statSync(real);
   const stamp = instantFromMs(clock.nowMs()).replace(/[-:.]/g, '');
   const backup = `${real}.bak.${stamp}`;
-  const draft = join(dirname(real), `.${basename(real)}.${random.uuid()}`);
-  const made: string[] = [];
+  const draftOf = () => join(dirname(real), `.${basename(real)}.${random.uuid()}`);
+  // A link fails when the name is taken.
+  placeFile({ path: backup, draft: draftOf(), content: before, mode: 0o600 }, (draft) =>
+    linkSync(draft, backup),
+  );
   try {
-    write(backup, before, 0o600, made);
-    write(draft, after, mode & 0o777, made, { uid, gid });
-    if (readFileSync(real, 'utf8') !== before)
-      throw new Error(`${path} was changed by another process in the meantime`);
-    renameSync(draft, real);
-    made.length = 0;
-    syncFolder(dirname(real));
+    const file = { path: real, draft: draftOf(), content: after, mode: mode & 0o777, owner: { uid, gid } };
+    placeFile(file, (draft) => {
+      if (readFileSync(real, 'utf8') !== before)
+        throw new Error(`${path} was changed by another process in the meantime`);
+      renameSync(draft, real);
+    });
     return backup;
   } catch (error) {
-    for (const left of made) rmSync(left, { force: true });
+    rmSync(backup, { force: true });
     throw error;
-  }
-}
-
-function write(
-  path: string,
-  content: string,
-  mode: number,
-  made: string[],
-  owner?: { readonly uid: number; readonly gid: number },
-): void {
-  const file = openSync(path, 'wx', 0o600);
-  made.push(path);
-  try {
-    writeFileSync(file, content);
-    if (owner !== undefined && process.getuid?.() === 0) fchownSync(file, owner.uid, owner.gid);
-    fchmodSync(file, mode);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

@@ -1,9 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
+import { placeFile } from '../../storage/atomic-file.js';
 import type { ConfigProblem } from './config-problem.js';
 import { MESH_ROWS } from './rows-mesh.js';
-import { syncFolder } from './sync-folder.js';
 
 /** The quorum that `mesh init` or `mesh join` was given; every later start of the node uses it. */
 
@@ -33,14 +33,5 @@ export function readStoredQuorum(home: string, report: (problem: ConfigProblem) 
 /** Keeps the quorum. The folder `mesh` must exist. */
 export function storeQuorum(home: string, writes: number): void {
   const path = fileIn(home);
-  const draft = `${path}.next`;
-  const file = openSync(draft, 'w', 0o600);
-  try {
-    writeFileSync(file, `${JSON.stringify({ writes })}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(draft, path);
-  syncFolder(dirname(path));
+  placeFile({ path, draft: `${path}.next`, content: `${JSON.stringify({ writes })}\n`, mode: 0o600 });
 }

@@ -1,3 +1,5 @@
+import { backoffDelayMs } from '../../actors/core/backoff.js';
+import { BoundedMap } from '../../protocol/base/bounded-map.js';
 import {
   AUTH_BACKOFF_FIRST_MS,
   AUTH_BACKOFF_MAX_MS,
@@ -13,6 +15,7 @@ interface Source {
 
 /** A source that has been quiet for this long starts from zero again. */
 const FORGOTTEN_AFTER_MS = 2 * AUTH_BACKOFF_MAX_MS;
+const WINDOW = { initialMs: AUTH_BACKOFF_FIRST_MS, maxMs: AUTH_BACKOFF_MAX_MS, jitter: 0, stableMs: 0 };
 
 /**
  * Slows down guessing of the API key (reference-http §9, #2502). Each source may present five wrong keys. From then on
@@ -22,13 +25,14 @@ const FORGOTTEN_AFTER_MS = 2 * AUTH_BACKOFF_MAX_MS;
  * counted separately, so that one cannot lock out another.
  */
 export class AuthBackoff {
-  /** Oldest failure first. */
-  readonly #sources = new Map<string, Source>();
+  readonly #sources: BoundedMap<string, Source>;
 
   constructor(
     private readonly clock: Pick<Clock, 'monotonicMs'>,
-    private readonly sourcesMax = AUTH_SOURCES_MAX,
-  ) {}
+    sourcesMax = AUTH_SOURCES_MAX,
+  ) {
+    this.#sources = new BoundedMap(sourcesMax);
+  }
 
   /** Milliseconds until a key from this source is checked again; 0 when it is checked now. */
   waitMs(source: string): number {
@@ -44,11 +48,6 @@ export class AuthBackoff {
 
   failed(source: string): void {
     const failures = (this.#sources.get(source)?.failures ?? 0) + 1;
-    this.#sources.delete(source);
-    if (this.#sources.size >= this.sourcesMax) {
-      const [oldest] = this.#sources.keys();
-      this.#sources.delete(oldest!);
-    }
     this.#sources.set(source, { failures, failedAtMs: this.clock.monotonicMs() });
   }
 
@@ -67,7 +66,7 @@ export class AuthBackoff {
 
 function windowMs(failures: number): number {
   if (failures < AUTH_FAILURES_FREE) return 0;
-  return Math.min(AUTH_BACKOFF_FIRST_MS * 2 ** (failures - AUTH_FAILURES_FREE), AUTH_BACKOFF_MAX_MS);
+  return backoffDelayMs(WINDOW, failures - AUTH_FAILURES_FREE, 0);
 }
 
 /**

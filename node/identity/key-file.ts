@@ -3,24 +3,20 @@ import {
   chmodSync,
   closeSync,
   constants,
-  fchmodSync,
   fstatSync,
   fsyncSync,
   linkSync,
   openSync,
   readFileSync,
-  renameSync,
-  rmSync,
   statSync,
   unlinkSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Random, Signer } from '../../protocol/base/seams.js';
 import { StartRefusedError } from '../../protocol/base/start-refused.js';
+import { placeFile } from '../../storage/atomic-file.js';
 import { makeFolder } from '../../storage/make-folder.js';
-import { syncFolder } from '../config/sync-folder.js';
 
 /** The rules of key files, shared by the machine's key and the agents' keys (reference-federation §1.3). */
 
@@ -143,7 +139,7 @@ function rawPublicKey(key: KeyObject): Buffer {
 
 /** Puts a whole file in place; false, and nothing changed, when the name is taken. */
 export function createFile(path: string, bytes: Uint8Array, mode: number, random: Random): boolean {
-  return withDraft(path, bytes, mode, random, (draft) => {
+  return placeFile({ path, draft: draftOf(path, random), content: bytes, mode }, (draft) => {
     try {
       // A link fails when the name exists, so only one of several processes makes the file.
       linkSync(draft, path);
@@ -157,7 +153,7 @@ export function createFile(path: string, bytes: Uint8Array, mode: number, random
 
 /** Puts a whole file in place, replacing any file of that name. */
 export function replaceFile(path: string, bytes: Uint8Array, mode: number, random: Random): void {
-  withDraft(path, bytes, mode, random, (draft) => renameSync(draft, path));
+  placeFile({ path, draft: draftOf(path, random), content: bytes, mode });
 }
 
 /**
@@ -182,27 +178,6 @@ export function destroySeed(path: string, replace: () => void = () => unlinkSync
   }
 }
 
-function withDraft<T>(
-  path: string,
-  bytes: Uint8Array,
-  mode: number,
-  random: Random,
-  place: (draft: string) => T,
-): T {
-  // No agent id contains a comma, so a draft is never taken for a key.
-  const draft = join(dirname(path), `,${basename(path).slice(0, 64)}.${random.uuid()}`);
-  const file = openSync(draft, 'wx', PRIVATE_MODE);
-  try {
-    writeFileSync(file, bytes);
-    fchmodSync(file, mode);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  try {
-    return place(draft);
-  } finally {
-    rmSync(draft, { force: true });
-    syncFolder(dirname(path));
-  }
-}
+/** No agent id contains a comma, so a draft is never taken for a key. */
+const draftOf = (path: string, random: Random): string =>
+  join(dirname(path), `,${basename(path).slice(0, 64)}.${random.uuid()}`);

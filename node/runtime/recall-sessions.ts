@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../protocol/base/bounded-map.js';
 import { SESSION_ROWS_MAX, SESSIONS_MAX } from '../../protocol/base/limits.js';
 import type { RecallSessions } from '../pipeline/call.js';
 
@@ -6,7 +7,7 @@ import type { RecallSessions } from '../pipeline/call.js';
  * kept by number, so a removed memory only takes up its place.
  */
 export class RememberedSessions implements RecallSessions {
-  private readonly sessions = new Map<string, readonly number[]>();
+  private readonly sessions = new BoundedMap<string, readonly number[]>(SESSIONS_MAX);
 
   seen(session: string): readonly number[] {
     return this.sessions.get(session) ?? [];
@@ -15,10 +16,6 @@ export class RememberedSessions implements RecallSessions {
   add(session: string, rids: readonly number[]): void {
     const again = new Set(rids);
     const kept = this.seen(session).filter((rid) => !again.has(rid));
-    // A map keeps its keys in the order of insertion: the first is the least recently used.
-    this.sessions.delete(session);
     this.sessions.set(session, [...kept, ...again].slice(-SESSION_ROWS_MAX));
-    const oldest = this.sessions.keys().next();
-    if (this.sessions.size > SESSIONS_MAX && oldest.done === false) this.sessions.delete(oldest.value);
   }
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../protocol/base/bounded-map.js';
 import { VERIFY_CALLERS_MAX, VERIFY_NONCES_MAX } from '../../protocol/base/limits.js';
 import { quotaHolder } from '../../protocol/identity/quota.js';
 import type { Verifications } from '../pipeline/call.js';
@@ -7,24 +8,15 @@ import type { Verifications } from '../pipeline/call.js';
  * use as long as the process runs and remembers them.
  */
 export class RememberedVerifications implements Verifications {
-  private readonly callers = new Map<string, Set<string>>();
+  private readonly callers = new BoundedMap<string, BoundedMap<string, true>>(VERIFY_CALLERS_MAX);
 
   use(agentId: string, fingerprint: string): boolean {
     // Anonymous callers have an id for each request; together they are one caller.
     const caller = quotaHolder(agentId);
-    const used = this.callers.get(caller) ?? new Set();
+    const used = this.callers.get(caller) ?? new BoundedMap<string, true>(VERIFY_NONCES_MAX);
     if (used.has(fingerprint)) return false;
-    used.add(fingerprint);
-    dropOldest(used, VERIFY_NONCES_MAX);
-    // A map and a set keep the order of insertion: the first is the least recently used.
-    this.callers.delete(caller);
+    used.set(fingerprint, true);
     this.callers.set(caller, used);
-    dropOldest(this.callers, VERIFY_CALLERS_MAX);
     return true;
   }
-}
-
-function dropOldest(kept: Map<string, unknown> | Set<string>, max: number): void {
-  const oldest = kept.keys().next();
-  if (kept.size > max && oldest.done === false) kept.delete(oldest.value);
 }

@@ -1,3 +1,5 @@
+import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js';
+import { BoundedMap } from '../../protocol/base/bounded-map.js';
 import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/base/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Log, Scheduler, Timer } from '../../protocol/base/seams.js';
@@ -5,13 +7,11 @@ import { chunkQuery } from './chunking.js';
 import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from './embedder.js';
 import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.js';
 import { ModelThread } from './model-thread.js';
-import { QueryCache } from './query-cache.js';
 
 /** Most waiting background texts; more are OVERLOADED. */
 const BACKGROUND_TEXTS_MAX = 1024;
 const IDLE_MS = 600_000;
-const BACK_OFF_FIRST_MS = 1_000;
-const BACK_OFF_MAX_MS = 300_000;
+const BACK_OFF: BackoffPolicy = { initialMs: 1000, maxMs: 300_000, jitter: 0, stableMs: 0 };
 
 /** The model of a thread, and what the thread needs. */
 export interface ThreadEmbedderOptions {
@@ -41,7 +41,7 @@ export class ThreadEmbedder implements Embedder {
   readonly input: EmbedderInput;
   readonly #options: ThreadEmbedderOptions;
   readonly #queue = new EmbeddingQueue();
-  readonly #cache = new QueryCache(CACHED_QUERIES_MAX);
+  readonly #cache = new BoundedMap<string, Float32Array>(CACHED_QUERIES_MAX);
   #thread: ModelThread | null = null;
   #runsQuery = false;
   #failures = 0;
@@ -87,8 +87,8 @@ export class ThreadEmbedder implements Embedder {
       return fail('INVALID_ARGUMENT', 'the text has no letters', { reason: chunking.reason });
     }
     const query = chunking.windows[0]!;
-    const cached = this.#cache.get(query);
-    if (cached !== null) return ok(cached);
+    const cached = this.#cache.use(query);
+    if (cached !== undefined) return ok(cached);
     const refusal = this.#refusal();
     if (refusal !== null) return failed(refusal);
     if (this.#queue.depth().queries >= EMBED_QUERIES_MAX) {
@@ -199,7 +199,7 @@ export class ThreadEmbedder implements Embedder {
     const { clock, log } = this.#options;
     this.#failures += 1;
     this.#lastError = reason;
-    const backOffMs = Math.min(BACK_OFF_MAX_MS, BACK_OFF_FIRST_MS * 2 ** (this.#failures - 1));
+    const backOffMs = backoffDelayMs(BACK_OFF, this.#failures - 1, 0);
     this.#retryAtMs = clock.monotonicMs() + backOffMs;
     log.error({ reason, failures: this.#failures, backOffMs }, 'the embedder failed');
     void this.#stop({ code: 'UNAVAILABLE', message: `the embedder is failing: ${reason}` });

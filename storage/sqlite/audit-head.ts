@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import type { Signer } from '../../protocol/base/seams.js';
 import { type AuditHead, type AuditHeads, auditHeadBytes } from '../../protocol/log/audit.js';
+import { placeFile } from '../atomic-file.js';
 
 export const auditHeadPath = (databasePath: string): string => `${databasePath}.audit-head`;
 
@@ -102,20 +103,13 @@ export class AuditHeadFile {
 
   /** Puts a text into the file, unless that no longer holds `before`. */
   private replace(text: string, before: string | null): boolean {
-    const draft = `${this.path}.${process.pid}`;
-    const file = openSync(draft, 'w', 0o600);
-    try {
-      writeSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    if (textOf(this.path) !== before) {
-      rmSync(draft);
-      return false;
-    }
-    renameSync(draft, this.path);
-    return true;
+    const { path } = this;
+    const file = { path, draft: `${path}.${process.pid}`, content: text, mode: 0o600, syncsFolder: false };
+    return placeFile(file, (draft) => {
+      if (textOf(path) !== before) return false;
+      renameSync(draft, path);
+      return true;
+    });
   }
 }
 

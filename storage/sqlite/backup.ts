@@ -3,16 +3,10 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, ok, type Result } from '../../protocol/base/result.js';
+import { syncToDisk } from '../atomic-file.js';
 import { makeFolder } from '../make-folder.js';
 import { clearUnfinished, draftsOf, lockDrafts, MANIFEST_SUFFIX as SUFFIX } from './backup-drafts.js';
-import {
-  type CopyStep,
-  claimFile,
-  type Manifest,
-  removeFiles,
-  syncToDisk,
-  writeCopy,
-} from './snapshot-files.js';
+import { type CopyStep, claimFile, type Manifest, removeFiles, writeCopy } from './snapshot-files.js';
 
 const MANIFEST_BYTES_MAX = 65_536;
 

@@ -14,6 +14,7 @@ import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import type { Signer } from '../../protocol/base/seams.js';
+import { syncToDisk } from '../atomic-file.js';
 import { diskFailure } from '../disk-failure.js';
 import { AuditChain } from './audit-chain.js';
 import { AuditHeadFile, auditHeadPath, readAuditHeads } from './audit-head.js';
@@ -28,14 +29,7 @@ import {
 import { holdExclusively, inUse } from './exclusive-hold.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import { resetWithin } from './reset-clock.js';
-import {
-  type CopyStep,
-  checkedVersion,
-  claimFile,
-  fileSha256,
-  removeFiles,
-  syncToDisk,
-} from './snapshot-files.js';
+import { type CopyStep, checkedVersion, claimFile, fileSha256, removeFiles } from './snapshot-files.js';
 
 export interface RestoreOptions extends OpenOptions {
   /** The backup. */

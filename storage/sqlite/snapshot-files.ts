@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Instant } from '../../protocol/base/meanings.js';
+import { syncToDisk } from '../atomic-file.js';
 import { diskTrouble } from '../disk-failure.js';
 import { type Connection, lacksSharedFile, openWriter } from './connection.js';
 import { schemaVersion } from './database-setup.js';
@@ -123,15 +124,6 @@ export function fileSha256(path: string, step: CopyStep = () => undefined): stri
     closeSync(file);
   }
   return hash.digest('hex');
-}
-
-export function syncToDisk(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 export function removeFiles(paths: readonly string[]): void {

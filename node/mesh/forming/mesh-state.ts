@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { BoundedMap } from '../../../protocol/base/bounded-map.js';
 import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/base/seams.js';
 import { StartRefusedError } from '../../../protocol/base/start-refused.js';
 import type { CertificateRole, ClientGate, ListenerTls } from '../../http/listener-tls.js';
@@ -38,7 +39,7 @@ export class MeshState {
   readonly #listeners = new Listeners();
   readonly #seams: StateSeams;
   /** Invitation by the certificate of the invited node. */
-  readonly #guests = new Map<string, string>();
+  readonly #guests = new BoundedMap<string, string>(GUESTS_MAX);
   #formed: FormedMesh | null = null;
 
   constructor(home: string, seams: StateSeams) {
@@ -125,8 +126,6 @@ export class MeshState {
     const invite = this.folder.isAuthority ? inviteOf(certificate) : null;
     // A guest whose invitation was used or has expired may connect to be told so; it can do nothing else.
     if (invite === null || this.invites.find(invite) === null) return null;
-    const oldest = this.#guests.size >= GUESTS_MAX ? this.#guests.keys().next().value : undefined;
-    if (oldest !== undefined) this.#guests.delete(oldest);
     this.#guests.set(fingerprint, invite);
     return 'guest';
   }

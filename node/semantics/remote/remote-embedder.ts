@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../../protocol/base/bounded-map.js';
 import {
   CACHED_QUERIES_MAX,
   EMBED_CONNECTIONS_MAX,
@@ -10,7 +11,6 @@ import type { Clock, Log, Scheduler } from '../../../protocol/base/seams.js';
 import type { Secret } from '../../config/secret.js';
 import { chunkQuery } from '../chunking.js';
 import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from '../embedder.js';
-import { QueryCache } from '../query-cache.js';
 import { CircuitBreaker } from './circuit-breaker.js';
 import type { Prefixes } from './known-models.js';
 import { JsonPoster, type Posted } from './post-json.js';
@@ -55,7 +55,7 @@ export class RemoteEmbedder implements Embedder {
   readonly #options: RemoteEmbedderOptions;
   readonly #poster: JsonPoster;
   readonly #breaker: CircuitBreaker;
-  readonly #cache = new QueryCache(CACHED_QUERIES_MAX);
+  readonly #cache = new BoundedMap<string, Float32Array>(CACHED_QUERIES_MAX);
   /** Questions under way, so that equal ones are asked once. */
   readonly #asking = new Map<string, Promise<Result<Float32Array>>>();
   #background = 0;
@@ -95,8 +95,8 @@ export class RemoteEmbedder implements Embedder {
     const chunking = chunkQuery(text, this.input);
     if (!chunking.ok) return fail('INVALID_ARGUMENT', 'the text has no letters', { reason: chunking.reason });
     const query = chunking.windows[0]!;
-    const cached = this.#cache.get(query);
-    if (cached !== null) return ok(cached);
+    const cached = this.#cache.use(query);
+    if (cached !== undefined) return ok(cached);
     const { clock, scheduler } = this.#options;
     const late = fail('DEADLINE', 'the embedder did not answer in time');
     const remainingMs = deadlineMs - clock.monotonicMs();

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncFolder } from '../node/config/sync-folder.js';
+import { syncToDisk } from '../storage/atomic-file.js';
 
 /**
  * A file that appears under its name only when it is complete and on disk; only its owner may read it. Until `finish`
@@ -28,7 +28,7 @@ export class PrivateFile {
     fsyncSync(this.file);
     this.close();
     renameSync(this.draft, this.path);
-    syncFolder(dirname(this.path));
+    syncToDisk(dirname(this.path));
   }
 
   abandon(): void {
