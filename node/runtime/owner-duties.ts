@@ -1,27 +1,15 @@
 import type { ChildSpec } from '../../actors/core/child.js';
-import { loopChild, type Wake } from '../../actors/core/loop.js';
-import { approvalsRound, dropDecided } from '../../actors/maintenance/approvals.js';
-import { expiryRound } from '../../actors/maintenance/expiry.js';
-import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
-import { observationsRound } from '../../actors/maintenance/observations.js';
+import { loopChild, type NextRound, type Wake } from '../../actors/core/loop.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
-import { ReindexJob } from '../../actors/maintenance/reindex.js';
-import {
-  CHANGE_POLL_MS,
-  GC_INTERVAL_MS,
-  NEAR_DUPLICATE_REST,
-  NEAR_DUPLICATE_REST_MAX_MS,
-  NEAR_DUPLICATE_REST_WRITING,
-  NEAR_DUPLICATE_ROUND_MS,
-  OWNER_TAKEOVER_MS,
-  QUERY_EMBED_COLD_WAIT_MS,
-} from '../../protocol/base/limits.js';
+import { CHANGE_POLL_MS, OWNER_TAKEOVER_MS, QUERY_EMBED_COLD_WAIT_MS } from '../../protocol/base/limits.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/base/seams.js';
-import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
+import type { Settings } from '../config/settings.js';
 import type { SocketNames } from '../private-socket.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import type { OwnedSemantics } from '../semantics/owned-semantics.js';
+import { DUTIES } from './duties.js';
+import type { Duty, Need } from './duty.js';
 import { hasEnded } from './holder-ended.js';
 import type { LocalSocket } from './local-socket.js';
 import type { Semantics } from './open-semantics.js';
@@ -35,13 +23,7 @@ export interface OwnerDutiesParts {
   readonly sockets: SocketNames;
   /** Makes the socket at which this process takes the calls of others while it owns the database; absent for a daemon. */
   readonly socket?: () => LocalSocket;
-  readonly archive: boolean;
-  /** Days after which archived memories are purged; null keeps them. */
-  readonly archiveMaxDays?: number | null;
-  /** False where the operator wants no look for near duplicates. */
-  readonly comparesRows: boolean;
-  /** Days that the ledger of recalls is kept. */
-  readonly observationsTtlDays: number;
+  readonly settings: Settings;
   /** True while the peers say that the clock is ahead: nothing expires by such a clock. */
   readonly isClockAhead?: () => boolean;
   readonly clock: Clock;
@@ -54,9 +36,6 @@ export interface OwnerDutiesParts {
 
 /** How often a process that does not own the database checks whether it should. */
 const NOT_OWNER_MS = 1000;
-/** A node is busy with writes until so long after the last one. */
-const BUSY_MS = 250;
-const DAY_MS = 86_400_000;
 const TAKEOVER_WAITS = { coldMs: QUERY_EMBED_COLD_WAIT_MS, vectorsMs: QUERY_EMBED_COLD_WAIT_MS };
 /** How long calls of other processes are answered after the ownership has ended. */
 const OWNER_DRAIN_MS = 2000;
@@ -88,148 +67,81 @@ export class OwnerDuties {
 
   /** The loops, for a supervisor. */
   children(): ChildSpec[] {
-    const { parts } = this;
-    const { store, scheduler, clock } = parts;
+    const { semantic } = this.parts;
+    const loops = DUTIES.filter(({ needs }) => needs.every((need) => need === 'clock' || this.has(need))).map(
+      (duty) => ({ duty, loop: this.loopOf(duty) }),
+    );
+    const wake = (by: 'ownership' | 'log') => {
+      for (const { duty, loop } of loops) if (duty.wokenBy?.includes(by) === true) loop.wake.now();
+    };
+    const ownership = this.ownershipLoop(() => wake('ownership'));
+    this.ownershipWake = ownership.wake;
+    semantic?.role.whenUnreachable(() => this.takeOver());
+    const changes =
+      semantic === null && !this.has('comparison') ? [] : [this.changesLoop(() => wake('log')).spec];
+    return [ownership.spec, ...loops.map(({ loop }) => loop.spec), ...changes];
+  }
+
+  private has(need: Need): boolean {
+    const { semantic, settings, isClockAhead } = this.parts;
+    if (need === 'encoder') return semantic !== null;
+    return need === 'comparison' ? settings.nearDuplicate !== 'off' : isClockAhead?.() !== true;
+  }
+
+  private loopOf({ name, every, first = 0, needs, run }: Duty) {
+    const { store, settings, clock, log } = this.parts;
+    const round = run({
+      ...{ store, settings, clock, log },
+      semantics: () => (this.owned ? this.local : null),
+      sinceChangeMs: () => clock.monotonicMs() - this.changedMs,
+    });
+    return this.loop(name, first, async () => {
+      if (!this.owned || !needs.every((need) => this.has(need))) return { afterMs: NOT_OWNER_MS };
+      return (await round()) ?? { afterMs: every };
+    });
+  }
+
+  private loop(
+    id: string,
+    firstAfterMs: number,
+    round: () => Promise<NextRound>,
+    onStop?: () => Promise<void>,
+  ) {
+    const { scheduler, clock } = this.parts;
     const common = { policy: BACKGROUND_POLICY, scheduler, clock };
-    const backfill = loopChild({
-      ...common,
-      id: 'backfill',
-      round: async () => (this.owned && this.local !== null ? this.local.round() : { afterMs: NOT_OWNER_MS }),
-    });
-    const expiry = this.expiry();
-    const observations = loopChild({
-      ...common,
-      id: 'observations',
-      firstAfterMs: 10_000,
-      round: async () =>
-        this.owned
-          ? observationsRound(
-              store,
-              instantAfter(instantFromMs(clock.nowMs()), -parts.observationsTtlDays * 86_400),
-            )
-          : { afterMs: NOT_OWNER_MS },
-    });
-    const approvals = this.approvals();
-    const job = new ReindexJob(store, parts.log);
-    const reindex = loopChild({
-      ...common,
-      id: 'reindex',
-      round: async () => (this.owned ? job.round() : { afterMs: NOT_OWNER_MS }),
-    });
+    return loopChild({ ...common, id, firstAfterMs, round, ...(onStop === undefined ? {} : { onStop }) });
+  }
+
+  private ownershipLoop(changed: () => void) {
+    const { store, clock, holder, role, sockets } = this.parts;
     const report = (next: Ownership) => {
       const isNew = next.owned !== this.owned;
       this.change(next);
-      if (isNew) {
-        backfill.wake.now();
-        reindex.wake.now();
-      }
+      if (isNew) changed();
       for (const resolve of this.waiting.splice(0)) resolve();
     };
-    const { semantic } = parts;
-    const ended = (holder: string) => hasEnded(holder, parts.sockets);
-    const lease = new OwnershipLease(store, clock, parts.holder, parts.role, report, ended);
-    const ownership = loopChild({
-      ...common,
-      id: 'ownership',
-      round: () => lease.round(),
-      onStop: () => this.release(),
-    });
-    const duplicates = this.duplicates();
-    this.ownershipWake = ownership.wake;
-    semantic?.role.whenUnreachable(() => this.takeOver());
-    const changes = loopChild({
-      ...common,
-      id: 'changes',
-      round: async () => {
-        // Any process may have written; the position of the log shows it, and reading it costs microseconds.
-        const position = await store.query({ kind: 'log-position' });
-        const mark = position.ok ? position.value.commitSequence : this.mark;
-        if (mark !== this.mark) {
-          this.changedMs = clock.monotonicMs();
-          backfill.wake.now();
-          duplicates.wake.now();
-        }
-        this.mark = mark;
-        return { afterMs: CHANGE_POLL_MS };
-      },
-    });
-    return [
-      ownership.spec,
-      expiry.spec,
-      observations.spec,
-      approvals.spec,
-      reindex.spec,
-      ...(semantic === null ? [] : [backfill.spec]),
-      ...(parts.comparesRows ? [duplicates.spec] : []),
-      ...(semantic === null && !parts.comparesRows ? [] : [changes.spec]),
-    ];
+    const ended = (one: string) => hasEnded(one, sockets);
+    const lease = new OwnershipLease(store, clock, holder, role, report, ended);
+    return this.loop(
+      'ownership',
+      0,
+      () => lease.round(),
+      () => this.release(),
+    );
   }
 
-  private expiry() {
-    const { parts } = this;
-    const { store, scheduler, clock } = parts;
-    return loopChild({
-      policy: BACKGROUND_POLICY,
-      scheduler,
-      clock,
-      id: 'expiry',
-      // The first round comes soon after the start: memories that expired while the node was down need not wait longer.
-      firstAfterMs: 5000,
-      round: async () =>
-        this.owned && parts.isClockAhead?.() !== true
-          ? expiryRound(store, parts.archive, this.purgeBefore())
-          : { afterMs: NOT_OWNER_MS },
-    });
-  }
-
-  private approvals() {
-    const { store, scheduler, clock, isClockAhead } = this.parts;
-    let begun = false;
-    let dropsAtMs = Number.NEGATIVE_INFINITY;
-    return loopChild({
-      policy: BACKGROUND_POLICY,
-      scheduler,
-      clock,
-      id: 'approvals',
-      round: async () => {
-        if (!this.owned) return { afterMs: NOT_OWNER_MS };
-        if (!begun) begun = (await store.execute({ kind: 'end-sessions' }, { lane: 'background' })).ok;
-        // A clock that is ahead would take decisions of today for old ones.
-        if (clock.monotonicMs() >= dropsAtMs && isClockAhead?.() !== true) {
-          const isMore = await dropDecided(store, clock);
-          if (!isMore) dropsAtMs = clock.monotonicMs() + GC_INTERVAL_MS;
-        }
-        return approvalsRound(store, clock);
-      },
-    });
-  }
-
-  private duplicates() {
-    const { store, scheduler, clock } = this.parts;
-    const place = reviewFromStart();
-    let restsUntilMs = Number.NEGATIVE_INFINITY;
-    return loopChild({
-      policy: BACKGROUND_POLICY,
-      scheduler,
-      clock,
-      id: 'near-duplicates',
-      round: async () => {
-        if (!this.owned) return { afterMs: NOT_OWNER_MS };
-        const beganMs = clock.monotonicMs();
-        // Every write wakes the loop; it must leave most of a busy node to the stores, and of the reader to recalls.
-        if (beganMs < restsUntilMs) return { afterMs: restsUntilMs - beganMs };
-        const { afterMs } = await nearDuplicatesRound(
-          store,
-          place,
-          instantFromMs(clock.nowMs()),
-          NEAR_DUPLICATE_ROUND_MS,
-        );
-        const nowMs = clock.monotonicMs();
-        const rests = nowMs - this.changedMs < BUSY_MS ? NEAR_DUPLICATE_REST_WRITING : NEAR_DUPLICATE_REST;
-        const restMs = Math.min((nowMs - beganMs) * rests, NEAR_DUPLICATE_REST_MAX_MS);
-        restsUntilMs = nowMs + restMs;
-        return { afterMs: Math.max(afterMs, restMs) };
-      },
+  private changesLoop(changed: () => void) {
+    const { store, clock } = this.parts;
+    return this.loop('changes', 0, async () => {
+      // Any process may have written; the position of the log shows it, and reading it costs microseconds.
+      const position = await store.query({ kind: 'log-position' });
+      const mark = position.ok ? position.value.commitSequence : this.mark;
+      if (mark !== this.mark) {
+        this.changedMs = clock.monotonicMs();
+        changed();
+      }
+      this.mark = mark;
+      return { afterMs: CHANGE_POLL_MS };
     });
   }
 
@@ -255,11 +167,6 @@ export class OwnerDuties {
     if (!isKnown || semantic === null || this.local !== null || this.closed) return;
     this.local = semantic.openLocal({ batchRows: 1, plans: false });
     semantic.role.own(this.local);
-  }
-
-  private purgeBefore(): string | null {
-    const { archiveMaxDays = null, clock } = this.parts;
-    return archiveMaxDays === null ? null : instantFromMs(clock.nowMs() - archiveMaxDays * DAY_MS);
   }
 
   private change(next: Ownership): void {

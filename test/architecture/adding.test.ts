@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { cleanEnvironment, temporaryFolder } from '../support/daemon-process.js';
+import { until } from '../support/wait.js';
 
 const FOLDERS = ['protocol', 'storage', 'actors', 'node', 'cli'];
 
@@ -70,7 +72,7 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
   it('has a block for each thing that can be added', () => {
     assert.deepEqual(
       [blocks.filter(({ at }) => at === null).length, blocks.filter(({ at }) => at !== null).length],
-      [4, 8],
+      [5, 9],
     );
   });
 
@@ -90,6 +92,33 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
     writeFileSync(file, run(one, 'export'));
     run(two, 'import', file);
     assert.deepEqual([pins(two).pins.length, pins(two).unpinned], [1, []], 'local rows are not exported');
+  });
+
+  it('does its duty while a daemon owns the database', async () => {
+    const home = temporaryFolder('adding-duty');
+    const stored = (title: string) =>
+      JSON.parse(run(home, 'store', '--namespace', 'team', '--title', title, '--content', 'b', '--json')) as {
+        id: string;
+      };
+    for (const title of ['a', 'b', 'c']) {
+      const { id } = stored(title);
+      run(home, 'pin', id, '--note', title);
+      run(home, 'unpin', id);
+    }
+    const unpinned = () =>
+      (JSON.parse(run(home, 'pins', 'team', '--json')) as { unpinned: string[] }).unpinned;
+    assert.deepEqual(unpinned(), ['c', 'b', 'a']);
+    const daemon = spawn(process.execPath, [join(root, 'dist/cli/main.js'), 'serve', '--port', '0'], {
+      env: cleanEnvironment(home),
+      stdio: 'ignore',
+    });
+    try {
+      await until('the duty forgets a note', () => unpinned().length === 2, { withinMs: 30_000 });
+      assert.deepEqual(unpinned(), ['c', 'b']);
+    } finally {
+      daemon.kill();
+      await once(daemon, 'exit');
+    }
   });
 
   it('refuses a note that is longer than the setting says', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Settings } from '../../../node/config/settings.js';
 import type { Services } from '../../../node/pipeline/call.js';
 import { SocketNames } from '../../../node/private-socket.js';
 import { LocalSocket } from '../../../node/runtime/local-socket.js';
@@ -54,9 +55,7 @@ function fixture() {
     store,
     role: 'mcp',
     holder: 'h',
-    archive: true,
-    comparesRows: true,
-    observationsTtlDays: 7,
+    settings: { archiveOnGc: true, nearDuplicate: 'flag', observationsTtlDays: 7 } as unknown as Settings,
     clock: scheduler,
     scheduler,
     random: systemRandom,
