@@ -62,12 +62,6 @@ export interface Chain {
   readonly forwarded: Readonly<Partial<Record<string, (sent: unknown) => Command | null>>>;
 }
 
-/** A policy that allows every command. */
-// biome-ignore lint/correctness/useYield: a policy may read; this one reads nothing.
-export function* allowAll(): Reading<Judge | null> {
-  return null;
-}
-
 /** Decides a command in one transaction: rule, guards, audit, policy, events and quota of writes, in this order. */
 export function* decide(
   command: Command,

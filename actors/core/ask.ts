@@ -21,10 +21,6 @@ export type AskFailureCode = Extract<
   'OVERLOADED' | 'SHUTTING_DOWN' | 'DEADLINE' | 'ACTOR_RESTARTED'
 >;
 
-/** True when a failed ask may have been executed all the same. */
-export const isOutcomeUnknown = (code: ErrorCode): boolean =>
-  code === 'DEADLINE' || code === 'ACTOR_RESTARTED';
-
 /** One ask that waits for its reply. Made by `PendingReplies.register`, settled through it. */
 export interface PendingReply<T> {
   readonly promise: Promise<Result<T>>;

@@ -20,7 +20,6 @@ export const REFUSAL_CAUSES = [
   'unauthorised',
   'bad_request',
   'too_large',
-  'too_long',
   'no_route',
   'internal',
   'other',

@@ -97,12 +97,9 @@ export class PeerClient {
     const question: PullQuestion = { have, limit, origins, place, stubs };
     const sentAt = instantFromMs(this.parts.clock.nowMs());
     const query = pullQuery(question, this.parts.self.peerId, peer.peerId, sentAt);
-    const inQuery = () =>
-      this.signed(peer, { method: 'GET', path: SINCE_PATH, query, body: null }, checkPullReply);
-    if (query.length <= PULL_QUERY_BYTES_MAX) return inQuery();
-    const answer = await this.post(peer, PULL_PATH, pullBody(question, peer.peerId, sentAt), checkPullReply);
-    // The peer's release answers only the query.
-    return !answer.ok && answer.cause === 'refused:no_route' ? inQuery() : answer;
+    return query.length <= PULL_QUERY_BYTES_MAX
+      ? this.signed(peer, { method: 'GET', path: SINCE_PATH, query, body: null }, checkPullReply)
+      : this.post(peer, PULL_PATH, pullBody(question, peer.peerId, sentAt), checkPullReply);
   }
 
   /** Asks how ranges of rows compare, or for operations that are missing here. */
@@ -155,7 +152,7 @@ export class PeerClient {
     if (answer.kind !== 'answer')
       return { ok: false, cause: answer.kind, message: answer.message, aheadMs: null };
     const tookMs = clock.monotonicMs() - sentAtMs;
-    if (answer.status !== 200) return refusal(answer, request.query.length > PULL_QUERY_BYTES_MAX);
+    if (answer.status !== 200) return refusal(answer);
     const reply = check(answer.body);
     if (reply === null)
       return {
@@ -170,13 +167,11 @@ export class PeerClient {
   }
 }
 
-function refusal({ status, body }: PeerReply & { kind: 'answer' }, longQuery: boolean): Delivered<never> {
+function refusal({ status, body }: PeerReply & { kind: 'answer' }): Delivered<never> {
   const tag = errorTagOf(body);
   const message = `HTTP ${status}${tag === null ? '' : ` ${tag}`}`;
-  // The head of the request did not fit. Nothing that was asked is wrong.
-  const tooLong = longQuery && (tag === 'INVALID_REQUEST' || status === 414 || status === 431);
   const aheadMs = tag === OUT_OF_TIME ? skewOf(body) : null;
-  return { ok: false, cause: tooLong ? 'refused:too_long' : causeOf(status, tag), message, aheadMs };
+  return { ok: false, cause: causeOf(status, tag), message, aheadMs };
 }
 
 /** How a peer refuses a message whose date is far from its clock; it says how far. */

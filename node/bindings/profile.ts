@@ -2,8 +2,6 @@ import type { Operation } from '../pipeline/operation.js';
 
 export type Profile = 'core' | 'full';
 
-export const PROFILES: readonly Profile[] = ['core', 'full'];
-
 /** The tools that a profile lists: `core` has seven, `full` everything that has an MCP binding. */
 export function listedTools(operations: readonly Operation[], profile: Profile): readonly Operation[] {
   return operations.filter(

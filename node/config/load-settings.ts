@@ -132,11 +132,6 @@ const hookEnvironment = (env: Environment): Record<string, string> =>
     ),
   );
 
-/** Path of the configuration file in force, whether or not it exists. */
-export function configPathOf(flags: SettingFlags, sources: ConfigSources): string {
-  return inspectConfiguration(flags, sources).file.path;
-}
-
 /** Applies the rules that concern several settings and makes paths absolute. */
 function complete(
   settings: Settings,

@@ -111,6 +111,3 @@ function verifySigner(
 /** The word of the operation that writes an image. */
 export const linkWord = ({ retired_at }: Pick<Link, 'retired_at'>): 'link' | 'link.invalidate' =>
   retired_at === null ? 'link' : 'link.invalidate';
-
-/** The image of a link as its operations carry it. */
-export const linkPayload = (link: Link): string => linkKind.payload.text(link);

@@ -117,16 +117,6 @@ describe('H5 a pull with a long cursor', () => {
     const short = await pulled({}, [refusal(503, 'OVERLOADED')]);
     assert.deepEqual([short.sent[0]!.method, short.sent[0]!.path], ['GET', SINCE_PATH]);
   });
-
-  it('H5 is a query for a release that has no such route, with a cause of its own when it is too long', async () => {
-    const answers = [refusal(404, 'ROUTE_NOT_FOUND'), refusal(400, 'INVALID_REQUEST')];
-    const { sent, cause } = await pulled(have, answers);
-    assert.deepEqual(
-      sent.map(({ method }) => method),
-      ['POST', 'GET'],
-    );
-    assert.equal(cause, 'refused:too_long');
-  });
 });
 
 describe('H5 a peer that answers some messages and refuses others', () => {
@@ -142,7 +132,7 @@ describe('H5 a peer that answers some messages and refuses others', () => {
     });
     const answer = { ok: true, reply: { have: {}, version: '1' }, skewMs: 0, tookMs: 1 } as const;
     for (let round = 0; round < 100; round += 1) {
-      record.failed('refused:too_long', 'HTTP 400', false);
+      record.failed('refused:too_large', 'HTTP 400', false);
       record.answered(answer, false);
     }
     assert.equal(log.lines.length, 1);

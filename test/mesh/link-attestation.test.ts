@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../node/operations/registry.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { type Link, linkId } from '../../protocol/links/link.js';
 import { linkEnvelopeBytes } from '../../protocol/links/link-envelope.js';
-import { linkPayload } from '../../protocol/links/link-kind.js';
+import { linkKind } from '../../protocol/links/link-kind.js';
 import { linking, OPERATOR } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';
@@ -51,7 +51,7 @@ function linkBy(peer: TestPeer, change: Partial<Link> = {}, key = peer.signer) {
     public_key: base64(key.publicKey),
     ...change,
   };
-  const payload = linkPayload(signed);
+  const payload = linkKind.payload.text(signed);
   const place = { kind: 'link', namespace: 'global', subject: linkId(signed), payload };
   return peer.operation({}, place);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { allowAll, CHAIN, decide } from '../../protocol/chain.js';
+import { decide } from '../../protocol/chain.js';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
 import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import { linkKind } from '../../protocol/links/link-kind.js';
@@ -8,6 +8,7 @@ import { memoryKind } from '../../protocol/memory/memory-kind.js';
 import { standardKind } from '../../protocol/memory/standard-kind.js';
 import { checkForwardedReply } from '../../protocol/wire/forward.js';
 import { aMemory } from '../support/memories.js';
+import { UNGOVERNED } from './decide/answerer.js';
 
 const link = { source_id: 'a', target_id: 'b', relation: 'related_to' };
 const memory = aMemory({});
@@ -56,7 +57,7 @@ describe('a name that every object has', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     it(`${name} is no command and no error code`, () => {
       const command = JSON.parse(`{"kind":"${name}"}`) as never;
-      const decision = decide(command, CONTEXT, { ...CHAIN, policy: allowAll });
+      const decision = decide(command, CONTEXT, UNGOVERNED);
       assert.throws(() => decision.next(), /no rule decides the command/);
       const outcome = { ok: false, error: { code: name, message: 'x' } };
       const reply = JSON.stringify({ outcome, wall_clock: '2026-01-01T00:00:00.000Z' });

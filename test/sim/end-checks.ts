@@ -1,7 +1,7 @@
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { Role } from '../../protocol/kinds/kind.js';
 import { linkId } from '../../protocol/links/link.js';
-import { linkPayload } from '../../protocol/links/link-kind.js';
+import { linkKind } from '../../protocol/links/link-kind.js';
 import { heldNamespaces } from '../../protocol/log/digest.js';
 import { operationId } from '../../protocol/log/operation-log.js';
 import type { KindDigests } from '../../protocol/log/ranges.js';
@@ -110,7 +110,7 @@ function rowsOf({ disk: { db } }: SimNode): ReadonlyMap<string, LiveRow> {
   for (const { id, content } of memories) rows.push({ key: `memory ${id}`, says: content });
   for (const sql of db.prepare('SELECT * FROM memory_links').all() as LinkSqlRow[]) {
     const link = linkFromSql(sql);
-    rows.push({ key: `link ${linkId(link)}`, says: linkPayload(link) });
+    rows.push({ key: `link ${linkId(link)}`, says: linkKind.payload.text(link) });
   }
   const records = db.prepare('SELECT kind, id, payload FROM records').all() as Record<string, string>[];
   for (const { kind, id, payload } of records) rows.push({ key: `${kind} ${id}`, says: payload! });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isOutcomeUnknown, PendingReplies, type PendingReply } from '../../../actors/core/ask.js';
+import { PendingReplies, type PendingReply } from '../../../actors/core/ask.js';
 import { ok, type Result } from '../../../protocol/base/result.js';
 import fc from '../../support/properties.js';
 import { FakeScheduler } from '../fake-scheduler.js';
@@ -94,15 +94,6 @@ describe('pending replies', () => {
     assert.ok(time.nextAtMs! - time.monotonicMs() < 2 ** 31);
     await time.advance(10_000_000);
     assert.equal(reply.settled, false);
-  });
-
-  it('tells which failures leave the outcome unknown', () => {
-    assert.deepEqual(
-      (['OVERLOADED', 'SHUTTING_DOWN', 'DEADLINE', 'ACTOR_RESTARTED', 'CONFLICT'] as const).map(
-        isOutcomeUnknown,
-      ),
-      [false, false, true, true, false],
-    );
   });
 
   it('settles every ask exactly once under any sequence of answers, failures and passing time', async () => {

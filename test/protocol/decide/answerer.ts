@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Result } from '../../../protocol/base/result.js';
 import type { VersionVector } from '../../../protocol/base/version-vector.js';
-import { allowAll, CHAIN, type Chain, decide } from '../../../protocol/chain.js';
+import { CHAIN, type Chain, decide } from '../../../protocol/chain.js';
 import type { Decision, DecisionContext } from '../../../protocol/decide/deciding.js';
 import { handles, ReadHandlers } from '../../../protocol/decide/handlers.js';
 import { lastNumberOf, localRowCount, localRowsOf } from '../../../protocol/decide/local-rows.js';
@@ -123,7 +123,14 @@ const contextOf = ({ nowMs = NOW_MS, kinds = KINDS }: Held): DecisionContext => 
 });
 
 /** The chain without its policy, which has tests of its own (test/protocol/governance). */
-const UNGOVERNED: Chain = { ...CHAIN, policy: allowAll };
+/** The chain with a policy that allows every command. */
+export const UNGOVERNED: Chain = {
+  ...CHAIN,
+  // biome-ignore lint/correctness/useYield: a policy may read; this one reads nothing.
+  *policy() {
+    return null;
+  },
+};
 
 /** Drives the decision of a command over rows in memory; nothing is applied. */
 export function decideOver<C extends Command>(
