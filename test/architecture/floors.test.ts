@@ -42,7 +42,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   actors: [['core'], ['hooks', 'streams', 'storage', 'maintenance', 'webhooks'], ['mesh']],
   node: [
     [''],
-    ['config'],
+    ['config', 'outbound'],
     ['identity', 'observability', 'semantics', 'webhooks'],
     ['hooks', 'pipeline', 'threads'],
     ['bindings', 'transfer'],

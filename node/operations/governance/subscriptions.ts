@@ -6,10 +6,10 @@ import { utf8Bytes } from '../../../protocol/base/utf8.js';
 import { ALL_EVENTS, EVENT_TYPES, eventList } from '../../../protocol/webhooks/event-types.js';
 import type { Subscription } from '../../../protocol/webhooks/subscription.js';
 import { rulingViewer } from '../../identity/caller.js';
+import { urlRefusal } from '../../outbound/address-guard.js';
 import type { Call, ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
-import { urlRefusal } from '../../webhooks/address-guard.js';
 
 const subscriptionId = z
   .string()

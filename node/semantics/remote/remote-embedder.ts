@@ -1,19 +1,22 @@
 import { BoundedMap } from '../../../protocol/base/bounded-map.js';
 import {
   CACHED_QUERIES_MAX,
+  EMBED_CONNECT_TIMEOUT_MS,
   EMBED_CONNECTIONS_MAX,
   EMBED_QUERIES_MAX,
   EMBED_REQUEST_CHARACTERS_MAX,
   EMBED_REQUEST_TEXTS_MAX,
+  EMBED_REQUEST_TIMEOUT_MS,
+  EMBED_RESPONSE_BYTES_MAX,
 } from '../../../protocol/base/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Clock, Log, Scheduler } from '../../../protocol/base/seams.js';
 import type { Secret } from '../../config/secret.js';
+import { CircuitBreaker } from '../../outbound/circuit-breaker.js';
+import { OutboundClient, type Posted } from '../../outbound/outbound-client.js';
 import { chunkQuery } from '../chunking.js';
 import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from '../embedder.js';
-import { CircuitBreaker } from './circuit-breaker.js';
 import type { Prefixes } from './known-models.js';
-import { JsonPoster, type Posted } from './post-json.js';
 import type { WireShape } from './wire-shapes.js';
 
 /** A service that makes vectors, and how it is asked. */
@@ -53,7 +56,8 @@ export class RemoteEmbedder implements Embedder {
   readonly dim: number;
   readonly input: EmbedderInput;
   readonly #options: RemoteEmbedderOptions;
-  readonly #poster: JsonPoster;
+  readonly #client: OutboundClient;
+  readonly #endpoint: URL;
   readonly #breaker: CircuitBreaker;
   readonly #cache = new BoundedMap<string, Float32Array>(CACHED_QUERIES_MAX);
   /** Questions under way, so that equal ones are asked once. */
@@ -68,8 +72,12 @@ export class RemoteEmbedder implements Embedder {
     this.input = { windowTokens: options.windowTokens };
     this.#options = options;
     this.#breaker = new CircuitBreaker(options.clock);
-    const endpoint = options.shape.endpoint(new URL(options.baseUrl));
-    this.#poster = new JsonPoster(endpoint, () => this.#headers(), options.scheduler, options.timeoutMs);
+    this.#endpoint = options.shape.endpoint(new URL(options.baseUrl));
+    this.#client = new OutboundClient({
+      ...{ scheduler: options.scheduler, timeoutMs: options.timeoutMs ?? EMBED_REQUEST_TIMEOUT_MS },
+      ...{ connectTimeoutMs: EMBED_CONNECT_TIMEOUT_MS, connectionsMax: EMBED_CONNECTIONS_MAX },
+      answerBytesMax: EMBED_RESPONSE_BYTES_MAX,
+    });
   }
 
   async embed(texts: readonly string[]): Promise<Result<Float32Array[]>> {
@@ -136,7 +144,7 @@ export class RemoteEmbedder implements Embedder {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#poster.close();
+    await this.#client.close();
     await Promise.all(this.#asking.values());
   }
 
@@ -173,15 +181,16 @@ export class RemoteEmbedder implements Embedder {
       return fail('UNAVAILABLE', `the embedder is failing: ${this.#breaker.lastError}`);
     }
     const { shape, model } = this.#options;
-    const posted = await this.#poster.post(shape.body(model, texts));
+    const body = JSON.stringify(shape.body(model, texts));
+    const posted = await this.#client.post(this.#endpoint.href, { headers: this.#headers(), body });
     if (this.#closed) return failed(SHUTTING_DOWN);
     return this.#outcomeOf(posted, texts.length);
   }
 
   #outcomeOf(posted: Posted, count: number): Result<Float32Array[]> {
-    if (posted.kind === 'failed') return this.#unavailable(posted.message);
-    if (posted.kind === 'refused') return this.#refused(posted);
-    const found = this.#options.shape.vectors(posted.body);
+    if (posted.kind === 'status' && posted.status >= 400) return this.#refused(posted);
+    if (posted.kind !== 'answer') return this.#unavailable(this.#problemOf(posted));
+    const found = this.#options.shape.vectors(parsed(posted.text));
     if (found === null || found.length !== count) {
       return this.#unavailable('the answer is not one vector for each text: check base_url and backend');
     }
@@ -198,7 +207,23 @@ export class RemoteEmbedder implements Embedder {
     return ok(vectors as Float32Array[]);
   }
 
-  #refused({ status, retryAfterMs }: Extract<Posted, { kind: 'refused' }>): Result<never> {
+  #problemOf(posted: Exclude<Posted, { kind: 'answer' }>): string {
+    const { host } = this.#endpoint;
+    switch (posted.kind) {
+      case 'status':
+        return `${host} redirects, which is refused`;
+      case 'late':
+        return `${host} did not answer in ${this.#options.timeoutMs ?? EMBED_REQUEST_TIMEOUT_MS} ms`;
+      case 'too-large':
+        return `${host}: the answer is larger than ${EMBED_RESPONSE_BYTES_MAX / 1024 / 1024} MiB`;
+      case 'refused':
+        return `${host}: the ${posted.by} is refused`;
+      case 'failed':
+        return `${host}: ${posted.reason}`;
+    }
+  }
+
+  #refused({ status, retryAfterMs }: Extract<Posted, { kind: 'status' }>): Result<never> {
     if (TEXT_REFUSED.has(status)) {
       this.#breaker.settled();
       return fail('INVALID_ARGUMENT', `the embedding service refuses the text (${status})`);
@@ -231,7 +256,16 @@ export class RemoteEmbedder implements Embedder {
 
   #headers(): Readonly<Record<string, string>> {
     const { key } = this.#options;
-    return key === null ? {} : { authorization: `Bearer ${key.reveal()}` };
+    const json = { 'content-type': 'application/json', accept: 'application/json' };
+    return key === null ? json : { ...json, authorization: `Bearer ${key.reveal()}` };
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../protocol/base/seams.js';
+import type { Clock } from '../../protocol/base/seams.js';
 
 /** Failures in a row that open the circuit, and how long it stays open (reference-mcp-cli §4). */
 const FAILURES_MAX = 3;
