@@ -1,7 +1,7 @@
 import { guardAgentRecords } from './agents/guard-agents.js';
-import { audited } from './audited.js';
 import type { MemoryId } from './base/meanings.js';
 import { fail, failed, type Result } from './base/result.js';
+import { type AnyCommand, type AnyDeclared, type Commands, viewerOf } from './decide/command.js';
 import {
   type Approved,
   type Deciding,
@@ -11,6 +11,7 @@ import {
 } from './decide/deciding.js';
 import { homeProblem } from './decide/home.js';
 import type { Mutation } from './decide/mutations.js';
+import { appendAudit, isMutation } from './decide/mutations.js';
 import type { Reading } from './decide/reads.js';
 import { afterThese, asks } from './decide/reads.js';
 import { tellDependents } from './graph/tell-dependents.js';
@@ -18,80 +19,75 @@ import { mayChange } from './memory/access.js';
 import type { ArchivedRow } from './memory/archived-memory.js';
 import { chargeWrites } from './memory/charge-writes.js';
 import type { Memory } from './memory/memory.js';
+import { purgeArchived } from './memory/mutations.js';
 import { archivedMemory, memoryRead } from './memory/reads.js';
 import { guardMail } from './messages/guard-mail.js';
 import { guardNames } from './namespaces/guard-names.js';
 import { guardReserved } from './namespaces/guard-reserved.js';
 import { withinAuthor } from './policies/author-scope.js';
-import { votePendingOf } from './policies/forwarded-vote.js';
-import { gatedAction, readPutAside, viewerOf } from './policies/gated-action.js';
+import { gatedAction } from './policies/gated-action.js';
 import { approvedPolicy, type Judge, policy } from './policies/policy.js';
-import { type Command, type Outcomes, RULES } from './release.js';
+import { COMMANDS, type Command, type Outcomes } from './release.js';
 import { guardRules } from './rules/guard-rules.js';
 import { emitEvents } from './webhooks/emit.js';
 
-/** The rule of a command: it returns the changes, or the reason for a refusal. */
-export type Rule<K extends Command['kind']> = (
-  command: Extract<Command, { readonly kind: K }>,
-  context: DecisionContext,
-) => Deciding<Outcomes[K]>;
-
-/** Each command with its rule. */
-export type Rules = { readonly [K in Command['kind']]: Rule<K> };
-
 type Outcome = Outcomes[Command['kind']];
 
-/** The rules and the checks around them. A store has one chain; tests pass their own rules and seams. */
+/** The commands and the checks around their rules. A store has one chain; tests pass their own commands and seams. */
 export interface Chain {
-  readonly rules: Rules;
+  readonly commands: Commands;
   /** Governance: who judges what the rule of a command would change; null where nobody does. */
-  readonly policy: (command: Command, context: DecisionContext) => Reading<Judge | null>;
+  readonly policy: (
+    declared: AnyDeclared,
+    command: AnyCommand,
+    context: DecisionContext,
+  ) => Reading<Judge | null>;
   /**
    * Notices to other parties about the changes of a command, those that its rule has applied already included, as
    * mutations that are applied with them.
    */
   readonly events: (
-    command: Command,
+    command: AnyCommand,
     changes: readonly Mutation[],
     context: DecisionContext,
   ) => Reading<readonly Mutation[]>;
-  /**
-   * Commands that the home of a subject accepts from other nodes. Each check reads the sent value and answers null for
-   * another shape.
-   */
-  readonly forwarded: Readonly<Partial<Record<string, (sent: unknown) => Command | null>>>;
 }
 
 /** Decides a command in one transaction: rule, guards, audit, policy, events and quota of writes, in this order. */
-export function* decide(
-  command: Command,
-  context: DecisionContext,
-  { rules, policy, events }: Chain,
-): Deciding<Outcome> {
+export function* decide(command: AnyCommand, context: DecisionContext, chain: Chain): Deciding<Outcome> {
+  const { commands, policy, events } = chain;
+  const asked: Asked = { declared: commands.of(command), command };
   const applied: Mutation[] = [];
-  const judge = yield* policy(command, context);
-  const ruled = yield* tellDependents(
-    command,
-    yield* governed(command, judge, context, { rules, applied }),
-    context,
-  );
+  const judge = yield* policy(asked.declared, command, context);
+  const ruled = yield* decidedBy(asked, judge, context, applied);
   const { executes, looksAt } = ruled.ok ? ruled.value : {};
-  if (looksAt !== undefined) return yield* lookedAt(looksAt as Command, context, rules);
+  if (looksAt !== undefined)
+    return yield* lookedAt({ declared: commands.of(looksAt), command: looksAt }, context);
   if (executes === undefined) {
     const heard = yield* announced(command, ruled, { applied, context, events });
     return yield* chargeWrites(command, heard, context);
   }
-  const late = readPutAside(executes.command, executes.requester);
+  const late = commands.readPutAside(executes.command, executes.requester);
   if (late === null) return notReadable(executes);
-  const whole = yield* withPutAside(ruled, { late, executes }, context, { rules, applied });
+  const putAside: Asked = { declared: commands.of(late), command: late };
+  const whole = yield* withPutAside(ruled, putAside, executes, context, applied);
   return yield* chargeWrites(command, yield* announced(late, whole, { applied, context, events }), context);
 }
 
-/** What a decision is made with. */
-interface Parts {
-  readonly rules: Rules;
-  /** Takes the mutations that rules apply while they run. */
-  readonly applied: Mutation[];
+/** A command with its declaration. */
+interface Asked {
+  readonly declared: AnyDeclared;
+  readonly command: AnyCommand;
+}
+
+function* decidedBy(
+  asked: Asked,
+  judge: Judge | null,
+  context: DecisionContext,
+  applied: Mutation[],
+): Deciding<Outcome> {
+  const ruled = yield* governed(asked, judge, context, applied);
+  return yield* tellDependents(asked.declared, asked.command, ruled, context);
 }
 
 /**
@@ -99,59 +95,81 @@ interface Parts {
  * callers change the rows of others; it runs again without that where it looked at such a row, and no policy says so.
  */
 function* governed(
-  command: Command,
+  asked: Asked,
   judge: Judge | null,
   context: DecisionContext,
-  { rules, applied }: Parts,
+  applied: Mutation[],
 ): Deciding<Outcome> {
-  if (judge === null) return yield* watched(ruling(command, context, rules), { applied });
+  const { declared, command } = asked;
+  if (judge === null) return yield* watched(ruling(asked, context), { applied });
   const rows = new Map<MemoryId, Memory>();
-  const ruled = yield* watched(ruling(command, { ...context, permitted: true }, rules), { applied, rows });
+  const ruled = yield* watched(ruling(asked, { ...context, permitted: true }), { applied, rows });
   if (!ruled.ok) return ruled;
   if (applied.length > 0)
     throw new Error(`the rule of "${command.kind}" changes rows before its policy is asked`);
   const said = yield* judge({ mutations: ruled.value.mutations, rows });
   if (said.verdict === 'refuse') return failed(said.failure);
-  const viewer = viewerOf(command);
+  const viewer = viewerOf(declared, command);
   const isOwn = (row: Memory) => viewer === null || mayChange(row, viewer);
   if (said.verdict === 'permit' || [...rows.values()].every(isOwn)) return ruled;
-  return yield* ruling(command, context, rules);
+  return yield* ruling(asked, context);
 }
 
-function* lookedAt(command: Command, context: DecisionContext, rules: Rules): Deciding<Outcome> {
+function* lookedAt(asked: Asked, context: DecisionContext): Deciding<Outcome> {
   const rows = new Map<MemoryId, Memory>();
-  const looking = ruling(command, { ...context, permitted: true }, rules);
-  const ruled = yield* watched(looking, { applied: [], rows });
+  const ruled = yield* watched(ruling(asked, { ...context, permitted: true }), { applied: [], rows });
   if (!ruled.ok) return ruled;
-  const action = yield* gatedAction(command, { mutations: ruled.value.mutations, rows });
+  const { mutations } = ruled.value;
+  const action = yield* gatedAction(asked.declared, asked.command, { mutations, rows });
   const namespaces = [...new Set(action?.places.map(({ namespace }) => namespace))];
   return decided({ action: action === null ? null : { namespaces, memoryId: action.memoryId } }, []);
 }
 
 /** The rule of a command, with the checks that follow it. */
-function* ruling(command: Command, context: DecisionContext, rules: Rules): Deciding<Outcome> {
-  if (!Object.hasOwn(rules, command.kind)) throw new Error(`no rule decides the command "${command.kind}"`);
-  const rule = rules[command.kind] as Rule<Command['kind']>;
-  const placed = guardReserved(command, yield* rule(command as never, context));
-  const shaped = guardAgentRecords(command, placed);
-  const named = yield* guardNames(command, guardMail(command, shaped), context);
+function* ruling({ declared, command }: Asked, context: DecisionContext): Deciding<Outcome> {
+  const placed = guardReserved(
+    declared,
+    command,
+    (yield* declared.decide(command as never, context)) as Result<Decision<Outcome>>,
+  );
+  const shaped = guardAgentRecords(declared, placed);
+  const named = yield* guardNames(command, guardMail(declared, command, shaped), context);
   const guarded = guardRules(command, named, context);
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
   if (elsewhere !== null) return failed(elsewhere);
   if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))
     return fail('VALIDATION_FAILED', 'the row would hold more than other nodes take');
-  return audited(command, guarded);
+  return audited(declared, command, guarded);
+}
+
+/** Records acts that remove many memories at once, in the same transaction; the operation log holds single writes. */
+function audited<T>(
+  { audit }: AnyDeclared,
+  command: AnyCommand,
+  result: Result<Decision<T>>,
+): Result<Decision<T>> {
+  if (!result.ok || audit === undefined) return result;
+  const { mutations } = result.value;
+  const removed = mutations.filter(
+    (mutation) => mutation.mutation === 'remove' || isMutation(mutation, purgeArchived),
+  ).length;
+  if (removed === 0) return result;
+  const event = audit(command as never, removed);
+  return { ok: true, value: { ...result.value, mutations: [...mutations, appendAudit({ event })] } };
 }
 
 /** Decides a command that was approved, after the decision that approves it. Its own failure is the answer. */
 function* withPutAside(
   approving: Result<Decision<Outcome>>,
-  { late, executes }: { readonly late: Command; readonly executes: Approved },
+  late: Asked,
+  executes: Approved,
   context: DecisionContext,
-  parts: Parts,
+  applied: Mutation[],
 ): Deciding<Outcome> {
-  const judge = withinAuthor(late, executes, approvedPolicy(late, executes, context));
-  const executed = yield* tellDependents(late, yield* governed(late, judge, context, parts), context);
+  const { declared, command } = late;
+  const approved = approvedPolicy(declared, command, executes, context);
+  const judge = withinAuthor(declared, command, executes, approved);
+  const executed = yield* decidedBy(late, judge, context, applied);
   if (!approving.ok || !executed.ok) return executed;
   const { value, mutations } = approving.value;
   return decided({ ...value, executed: executed.value.value } as Outcome, [
@@ -199,7 +217,7 @@ interface Applied {
 }
 
 function* announced(
-  command: Command,
+  command: AnyCommand,
   result: Result<Decision<Outcome>>,
   { applied, context, events }: Applied & Pick<Chain, 'events'>,
 ): Deciding<Outcome> {
@@ -214,8 +232,7 @@ function* announced(
 
 /** The chain of this release. */
 export const CHAIN: Chain = {
-  rules: RULES,
+  commands: COMMANDS,
   policy,
   events: emitEvents,
-  forwarded: { 'vote-pending': votePendingOf },
 };

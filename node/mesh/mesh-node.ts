@@ -91,7 +91,7 @@ export class MeshNode {
         Promise.resolve(
           fail('HOME_UNREACHABLE', `replication has not begun, so ${peerId} cannot be asked yet; try again`),
         ),
-      forwarded: CHAIN.forwarded,
+      commands: CHAIN.commands,
       accepting: () => this.#mesh?.accepting() ?? this.#closed,
       whenAccepting: async () => {
         await this.#whenBegun;

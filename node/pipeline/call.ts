@@ -74,7 +74,7 @@ export interface Replication {
   /** Passes a command on to the home of its subject. */
   readonly forward: Forward;
   /** The commands that may be passed on. */
-  readonly forwarded: Chain['forwarded'];
+  readonly commands: Chain['commands'];
 }
 
 /** The parts of a node that operations that read use. The side effects of a read go through `touches`. */

@@ -5,8 +5,8 @@ import { detailsOf, type Failure, failed, ok, type Result } from '../../protocol
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
-import { gatedWord } from '../../protocol/policies/gated-action.js';
 import type { Command } from '../../protocol/release.js';
+import { COMMANDS } from '../../protocol/release.js';
 import type { Store } from '../../storage/port.js';
 import { consult, type HookRun, vetoOf } from './run-hooks.js';
 
@@ -37,7 +37,7 @@ export async function heardAction(command: Command, store: HeardStore): Promise<
   const looked = await store.execute({ kind: 'look-at-action', command });
   if (!looked.ok) return failed(looked.error);
   const { action } = looked.value;
-  return ok(action === null ? null : { action: gatedWord(command)!, ...action });
+  return ok(action === null ? null : { action: COMMANDS.actionOf(command)!, ...action });
 }
 
 /** A forget that is not about one namespace may remove memories of every one. */

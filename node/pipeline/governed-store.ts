@@ -1,9 +1,9 @@
 import type { DetailsOf } from '../../protocol/base/error-details.js';
 import { detailsOf, type Failure, failed, failure, ok, type Result } from '../../protocol/base/result.js';
 import type { Random } from '../../protocol/base/seams.js';
-import { gatedWord } from '../../protocol/policies/gated-action.js';
 import type { PendingAction } from '../../protocol/policies/pending-kind.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
+import { COMMANDS } from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';
@@ -35,7 +35,7 @@ export class GovernedStore extends PassingStore {
   }
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
-    const word = gatedWord(command);
+    const word = COMMANDS.actionOf(command);
     if (word === null) return this.store.execute(command, options);
     const { hookRun, onDecision } = this.parts;
     const isHeard = isGovernanceHeard(hookRun);

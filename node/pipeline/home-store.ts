@@ -14,7 +14,7 @@ export type Forward = (
 export class HomeStore extends PassingStore {
   constructor(
     store: Store,
-    private readonly homes: { readonly forward: Forward; readonly forwarded: Chain['forwarded'] },
+    private readonly homes: { readonly forward: Forward; readonly commands: Chain['commands'] },
   ) {
     super(store);
   }
@@ -22,7 +22,7 @@ export class HomeStore extends PassingStore {
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
     const elsewhere = result.ok ? null : detailsOf(result.error, 'NOT_HOME');
-    if (elsewhere === null || !Object.hasOwn(this.homes.forwarded, command.kind)) return result;
+    if (elsewhere === null || !this.homes.commands.isForwarded(command.kind)) return result;
     return (await this.homes.forward(elsewhere.home, command)) as Result<OutcomeOf<C>>;
   }
 }

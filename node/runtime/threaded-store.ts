@@ -3,8 +3,10 @@ import type { BatchWorker } from '../../actors/core/batch-worker.js';
 import { REQUEST_DEADLINE_MS, WRITE_DEADLINE_MS } from '../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
+import { bytesOf, textOf } from '../../protocol/decide/command.js';
 import type { RankedMemories, RecallMemories } from '../../protocol/memory/queries.js';
 import type { AnswerOf, Answers, Command, OutcomeOf, Query } from '../../protocol/release.js';
+import { COMMANDS } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store, TimedCommand } from '../../storage/port.js';
 import type { Reader } from '../../storage/sqlite/reader.js';
 import type { Read, Reading } from '../threads/messages.js';
@@ -12,10 +14,8 @@ import type { Read, Reading } from '../threads/messages.js';
 export type WriterQueue = BatchWorker<TimedCommand, OutcomeOf<Command>>;
 export type ReaderQueue = BatchWorker<Reading, Read>;
 
-/** Bytes of a command beyond its text, for the mailbox's limit. */
-const COMMAND_OVERHEAD_BYTES = 1024;
-const TOUCH_BYTES = 128;
-const ID_BYTES = 256;
+/** What a query takes in a mailbox. */
+const QUERY_BYTES = 1024;
 
 /** The store of the daemon: one writer thread, reader threads, and point reads on the calling thread. */
 export class ThreadedStore implements Store {
@@ -36,7 +36,7 @@ export class ThreadedStore implements Store {
     const from = senderOf(command);
     const asked: AskOptions = { deadlineMs, lane: options.lane ?? 'interactive', from };
     const timed = { command, nowMs: this.clock.nowMs() };
-    const size = sizeBytesOf(command);
+    const size = bytesOf(COMMANDS.of(command), command);
     const texts = longTextsOf(command);
     const before = this.preparing.get(from);
     if (texts.length === 0 && before === undefined)
@@ -117,7 +117,7 @@ export class ThreadedStore implements Store {
   }
 
   private ask(query: Reading, options: CallOptions): Promise<Result<Read>> {
-    return this.readers.ask(query, COMMAND_OVERHEAD_BYTES, {
+    return this.readers.ask(query, QUERY_BYTES, {
       deadlineMs: this.clock.monotonicMs() + (options.timeoutMs ?? REQUEST_DEADLINE_MS),
       lane: options.lane ?? 'interactive',
     });
@@ -134,65 +134,11 @@ export class ThreadedStore implements Store {
 const LONG_TEXT_CHARACTERS = 4096;
 
 function longTextsOf(command: Command): readonly string[] {
-  const text = textOf(command);
+  const text = textOf(COMMANDS.of(command), command);
   return text !== null && text.length >= LONG_TEXT_CHARACTERS ? [text] : [];
-}
-
-function textOf(command: Command): string | null {
-  switch (command.kind) {
-    case 'store-memory':
-    case 'import-memory':
-    case 'receive-memory':
-      return command.memory.content;
-    case 'update-memory':
-      return command.patch.content ?? null;
-    case 'consolidate-memories':
-      return command.summary;
-    default:
-      return null;
-  }
 }
 
 /** The agent that a command acts for; all without a name are one. */
 function senderOf(command: Command): string {
   return 'viewer' in command ? (command.viewer.agentId ?? '') : '';
-}
-
-/** Two bytes a character, and as much again for the objects that hold them. */
-function textBytes(content: string, metadata: object): number {
-  return 2 * content.length + 4 * JSON.stringify(metadata).length;
-}
-
-function sizeBytesOf(command: Command): number {
-  switch (command.kind) {
-    case 'store-memory':
-    case 'import-memory':
-    case 'receive-memory':
-      return COMMAND_OVERHEAD_BYTES + textBytes(command.memory.content, command.memory.metadata);
-    case 'update-memory':
-      return COMMAND_OVERHEAD_BYTES + textBytes(command.patch.content ?? '', command.patch.metadata ?? {});
-    case 'consolidate-memories':
-      return COMMAND_OVERHEAD_BYTES + ID_BYTES * command.ids.length + textBytes(command.summary ?? '', {});
-    case 'archive-memories':
-      return COMMAND_OVERHEAD_BYTES + ID_BYTES * command.ids.length;
-    case 'touch-memories':
-      return (
-        COMMAND_OVERHEAD_BYTES +
-        TOUCH_BYTES *
-          (command.observations ?? []).reduce(
-            (sum, one) => sum + one.memoryIds.length,
-            command.touches.length,
-          )
-      );
-    case 'apply-operations':
-    case 'repair-subjects':
-      return command.operations.reduce(
-        (sum, { payload }) => sum + COMMAND_OVERHEAD_BYTES + textBytes(payload ?? '', {}),
-        COMMAND_OVERHEAD_BYTES,
-      );
-    case 'put-embeddings':
-      return command.rows.reduce((sum, row) => sum + (row.vectors?.byteLength ?? 0), COMMAND_OVERHEAD_BYTES);
-    default:
-      return COMMAND_OVERHEAD_BYTES;
-  }
 }

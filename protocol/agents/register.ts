@@ -3,6 +3,7 @@ import type { AgentId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { appendAudit } from '../decide/mutations.js';
 import { AGENTS_NAMESPACE, type AgentRecord, agentKeysOf, agentOf, agentTitle } from '../identity/agent.js';
@@ -50,7 +51,7 @@ export interface BindAgentKeyOutcome {
  * caller except the agent itself and admins (decisions, "key binding"). A new or changed record counts for the node's
  * registrations of the day; one that is as it was only shows, at most once an hour, that the agent was there.
  */
-export function* decideRegisterAgent(
+function* decideRegisterAgent(
   command: RegisterAgent,
   context: DecisionContext,
 ): Deciding<RegisterAgentOutcome> {
@@ -116,10 +117,7 @@ function seenAgain(known: MemoryRow, { now }: DecisionContext) {
 }
 
 /** Binds or revokes the key of a registered agent: NOT_FOUND before its registration. */
-export function* decideBindAgentKey(
-  command: BindAgentKey,
-  context: DecisionContext,
-): Deciding<BindAgentKeyOutcome> {
+function* decideBindAgentKey(command: BindAgentKey, context: DecisionContext): Deciding<BindAgentKeyOutcome> {
   const known = yield* memoryByTitle(agentTitle(command.agentId), AGENTS_NAMESPACE);
   if (known === null) return fail('NOT_FOUND', 'agent is not registered');
   const { pubkey_b64: _key, pubkey_bound_at: _at, pubkeys_before: _before, ...metadata } = known.metadata;
@@ -151,3 +149,17 @@ function audit(by: string, type: string, memory: Memory) {
   const payload = { agent_id, agent_type, ...(pubkey_b64 === undefined ? {} : { pubkey_b64 }) };
   return appendAudit({ event: { agentId: by, type, payload } });
 }
+
+export const registerAgentCommand = defineCommand({
+  kind: 'register-agent',
+  decide: decideRegisterAgent,
+  gate: 'no memory',
+  writes: ['agents', 'reserved'],
+});
+
+export const bindAgentKeyCommand = defineCommand({
+  kind: 'bind-agent-key',
+  decide: decideBindAgentKey,
+  gate: 'no memory',
+  writes: ['agents'],
+});

@@ -1,3 +1,19 @@
+import type { AgentId } from '../base/meanings.js';
+import type { PermissionOp } from './permissions.js';
+
 /** The members of a policy that gate an action. */
 export const GATES = ['write', 'promote', 'delete'] as const;
 export type Gate = (typeof GATES)[number];
+
+/** One gate that a change passes. */
+export interface GatedPlace {
+  /** What a policy calls it; `link` for a link, about which only permission rules say something. */
+  readonly gate: Gate | 'link';
+  readonly namespace: string;
+  /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
+  readonly rowOwner?: AgentId | null;
+  /** The agent that alone sees what changes, before and after; absent where others see it too. */
+  readonly privateTo?: AgentId;
+  /** What permission rules call it. */
+  readonly ops: readonly PermissionOp[];
+}

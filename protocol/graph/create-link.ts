@@ -3,13 +3,17 @@ import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import { canonicalInstant } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { exactly, isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
 import { tombstoneOf } from '../decide/reads.js';
 import { chargeLink } from '../identity/ensure-quota.js';
+import { isTextOrNull } from '../kinds/payload.js';
 import { type Link, linkId } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
+import { isLink } from '../links/link-members.js';
 import { linkRow } from '../links/link-row.js';
 import { mayChange } from '../memory/access.js';
 import { pastWithPeriod } from './earlier-periods.js';
@@ -43,7 +47,7 @@ export interface CreateLinkOutcome {
  * source of another agent, CONFLICT for a link that holds in another time than the caller says, QUOTA_EXCEEDED. A link that
  * would close a cycle of reflections is refused, and the refusal is recorded and charged.
  */
-export function* decideCreateLink(
+function* decideCreateLink(
   { link, asked, viewer, by }: CreateLink,
   context: DecisionContext,
 ): Deciding<CreateLinkOutcome> {
@@ -105,3 +109,14 @@ function isSame(link: Link, asked: CreateLink['asked'], context: DecisionContext
   if (asked.valid_from !== null && asked.valid_from !== link.valid_from) return false;
   return asked.valid_until === null ? holds(link, context) : asked.valid_until === link.valid_until;
 }
+
+export const createLinkCommand = defineCommand({
+  kind: 'create-link',
+  decide: decideCreateLink,
+  gate: { action: 'link', about: ({ link }) => link.source_id },
+  read: shaped<CreateLink>('create-link', {
+    link: isLink,
+    asked: exactly({ valid_from: isTextOrNull, valid_until: isTextOrNull }),
+    by: isRequester,
+  }),
+});

@@ -2,11 +2,15 @@ import type { AgentId, Instant } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import { canonicalInstant } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
+import { isTextOrNull } from '../kinds/payload.js';
 import { type Link, type LinkKey, unsigned } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
+import { linkKey } from '../links/link-members.js';
 import { linkRow } from '../links/link-row.js';
 import { mayChange } from '../memory/access.js';
 import { pastWithEnd } from './earlier-periods.js';
@@ -35,7 +39,7 @@ export interface InvalidateLinkOutcome {
  * Ends a link, or moves its end; the end that it has changes nothing. NOT_FOUND for a missing link or a hidden end, FORBIDDEN for
  * the source of another agent. The signature covers the validity, so it does not outlive it (reference-federation §2.5).
  */
-export function* decideInvalidateLink(
+function* decideInvalidateLink(
   { link: key, validUntil, viewer, by }: InvalidateLink,
   context: DecisionContext,
 ): Deciding<InvalidateLinkOutcome> {
@@ -86,3 +90,13 @@ function endedBy(now: Instant, began: Instant | null, end: Instant | null): Inst
   const earlier = end !== null && end < now ? end : now;
   return began !== null && began > earlier ? began : earlier;
 }
+
+export const invalidateLinkCommand = defineCommand({
+  kind: 'invalidate-link',
+  decide: decideInvalidateLink,
+  gate: { action: 'kg_invalidate', about: ({ link }) => link.source_id },
+  read: shaped<InvalidateLink>('invalidate-link', {
+    link: linkKey,
+    ...{ validUntil: isTextOrNull, by: isRequester },
+  }),
+});

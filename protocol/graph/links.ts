@@ -1,10 +1,12 @@
 import type { MemoryId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { type Reading, subjectRow, tombstoneOf } from '../decide/reads.js';
 import type { Row } from '../decide/rows.js';
-import { NO_REST } from '../kinds/payload.js';
+import { NO_REST, oneOf } from '../kinds/payload.js';
 import { type Link, type LinkKey, linkId, RELATIONS, type Relation } from '../links/link.js';
 import { linkKind, linkWord } from '../links/link-kind.js';
 import { linkRow } from '../links/link-row.js';
@@ -52,10 +54,7 @@ export function* shownEnds(
 }
 
 /** Imports a link between two existing memories; an existing link stays as it is. */
-export function* decideImportLink(
-  { link }: ImportLink,
-  context: DecisionContext,
-): Deciding<ImportLinkOutcome> {
+function* decideImportLink({ link }: ImportLink, context: DecisionContext): Deciding<ImportLinkOutcome> {
   if (link.source_id === link.target_id) return fail('VALIDATION_FAILED', 'a memory cannot link to itself');
   const source = yield* memoryById(link.source_id);
   const target = yield* memoryById(link.target_id);
@@ -79,7 +78,7 @@ export function* decideImportLink(
  * Removes the link of one relation, or of all, between two memories. Removes nothing where an end is hidden from the
  * caller; FORBIDDEN for links that are there and of which the caller owns neither end.
  */
-export function* decideDropLinks(
+function* decideDropLinks(
   { sourceId, targetId, relation, viewer }: DropLinks,
   context: DecisionContext,
 ): Deciding<DropLinksOutcome> {
@@ -100,3 +99,18 @@ export function* decideDropLinks(
   }));
   return decided({ dropped: rows.map(({ image }) => image) }, removals);
 }
+
+export const importLinkCommand = defineCommand({
+  kind: 'import-link',
+  decide: decideImportLink,
+  gate: 'operator',
+});
+
+export const dropLinksCommand = defineCommand({
+  kind: 'drop-links',
+  decide: decideDropLinks,
+  gate: { action: 'unlink', about: ({ sourceId }) => sourceId },
+  read: shaped<DropLinks>('drop-links', {
+    ...{ sourceId: isId, targetId: isId, relation: (value) => value === null || oneOf(RELATIONS)(value) },
+  }),
+});

@@ -1,6 +1,7 @@
 import { uuidOfDigest } from '../base/ids.js';
 import type { MemoryId } from '../base/meanings.js';
 import { failed, type Result } from '../base/result.js';
+import { type AnyCommand, type AnyDeclared, gatedBy, viewerOf } from '../decide/command.js';
 import type { Decision, DecisionContext } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
@@ -12,8 +13,6 @@ import { linkChanges, memoryChanges } from '../memory/changes.js';
 import type { Memory } from '../memory/memory.js';
 import { insertMemory } from '../memory/memory-writes.js';
 import { memoryById } from '../memory/reads.js';
-import { gatedWord, viewerOf } from '../policies/gated-action.js';
-import type { Command } from '../release.js';
 import { dependentsOf, noticeOf } from './superseded-reflections.js';
 
 /**
@@ -22,12 +21,13 @@ import { dependentsOf, noticeOf } from './superseded-reflections.js';
  * gate is asked about them; the caller is charged for them.
  */
 export function* tellDependents<T>(
-  command: Command,
+  declared: AnyDeclared,
+  command: AnyCommand,
   result: Result<Decision<T>>,
   context: DecisionContext,
 ): Reading<Result<Decision<T>>> {
-  const viewer = viewerOf(command);
-  if (!result.ok || viewer === null || gatedWord(command) === null) return result;
+  const viewer = viewerOf(declared, command);
+  if (!result.ok || viewer === null || gatedBy(declared, command) === null) return result;
   const told: Mutation[] = [];
   for (const link of supersedingLinks(result.value.mutations)) {
     const ends = {

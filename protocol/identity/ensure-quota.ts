@@ -1,6 +1,7 @@
 import type { DetailsOf } from '../base/error-details.js';
 import { type Failure, failed, failure, ok, type Result } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { ReadRequest } from '../decide/reads.js';
@@ -181,10 +182,7 @@ function refusal(who: string, details: DetailsOf<'QUOTA_EXCEEDED'>): Failure {
 }
 
 /** Answers a quota row as of now, and creates it at the first call. */
-export function* decideEnsureQuota(
-  command: EnsureQuota,
-  context: DecisionContext,
-): Deciding<EnsureQuotaOutcome> {
+function* decideEnsureQuota(command: EnsureQuota, context: DecisionContext): Deciding<EnsureQuotaOutcome> {
   const { holder, namespace } = command;
   const limits = context.policy.quota;
   const known = yield* quotaUseOf({ holder: holder, namespace: namespace });
@@ -193,3 +191,9 @@ export function* decideEnsureQuota(
     chargeQuota({ holder, namespace, limits, memories: 0, links: 0 }),
   ]);
 }
+
+export const ensureQuotaCommand = defineCommand({
+  kind: 'ensure-quota',
+  decide: decideEnsureQuota,
+  gate: 'no memory',
+});

@@ -1,9 +1,13 @@
 import { fail, failed } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand, ID_BYTES } from '../decide/command.js';
+import type { Check } from '../decide/command-shape.js';
+import { exactly, isFlag, isId, isIds, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { storageProblem } from '../identity/ensure-quota.js';
+import { isInteger, isText } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { ArchivedRow } from '../memory/archived-memory.js';
 import type { Memory, Tier } from '../memory/memory.js';
@@ -69,7 +73,7 @@ export const notArchived = () => fail('NOT_FOUND', 'not found in archive');
  * Moves memories to the archive. It answers ids that are unknown, expired, invisible or of another owner as `missing`,
  * all alike; the others are archived all the same (reference-http §1, row 43).
  */
-export function* decideArchive(
+function* decideArchive(
   command: ArchiveMemories,
   context: DecisionContext,
 ): Deciding<ArchiveMemoriesOutcome> {
@@ -98,10 +102,7 @@ export function* decideArchive(
  * Decision: a row whose original expiry has passed gets a new one, the time to live of its tier from now; otherwise it
  * would vanish right after its restore. The answer says so.
  */
-export function* decideRestore(
-  command: RestoreMemory,
-  context: DecisionContext,
-): Deciding<RestoreMemoryOutcome> {
+function* decideRestore(command: RestoreMemory, context: DecisionContext): Deciding<RestoreMemoryOutcome> {
   const archived = yield* archivedMemory({ id: command.id });
   if (archived === null || !isVisible(archived.memory, command.viewer)) return notArchived();
   if (!mayChange(archived.memory, command.viewer)) return notOwner(archived.memory, command.viewer);
@@ -137,7 +138,7 @@ function restored(archived: ArchivedRow, command: RestoreMemory, context: Decisi
 }
 
 /** Purges up to `limit` archived rows for good, the oldest first. */
-export function* decidePurge(command: PurgeArchive): Deciding<PurgeArchiveOutcome> {
+function* decidePurge(command: PurgeArchive): Deciding<PurgeArchiveOutcome> {
   const rows = yield* purgeableMemories({
     before: command.before,
     ownerId: command.ownerId,
@@ -153,3 +154,36 @@ export function* decidePurge(command: PurgeArchive): Deciding<PurgeArchiveOutcom
     ),
   );
 }
+
+const isSeconds: Check = (value) => value === null || (isInteger(value) && (value as number) >= 0);
+
+export const archiveMemoriesCommand = defineCommand({
+  kind: 'archive-memories',
+  decide: decideArchive,
+  gate: {
+    action: 'archive',
+    about: ({ ids }) => (ids.length === 1 ? ids[0]! : null),
+  },
+  read: shaped<ArchiveMemories>('archive-memories', { ids: isIds, reason: isText }),
+  bytes: ({ ids }) => ID_BYTES * ids.length,
+});
+
+export const restoreMemoryCommand = defineCommand({
+  kind: 'restore-memory',
+  decide: decideRestore,
+  gate: { action: 'restore', about: ({ id }) => id },
+  read: shaped<RestoreMemory>('restore-memory', {
+    ...{ id: isId, archive: isFlag },
+    ttlSeconds: exactly({ short: isSeconds, mid: isSeconds, long: isSeconds }),
+  }),
+  writes: ['reserved'],
+});
+
+export const purgeArchiveCommand = defineCommand({
+  kind: 'purge-archive',
+  decide: decidePurge,
+  gate: 'no memory',
+  audit: ({ by: agentId, before, ownerId: owner, reason }, count) => ({
+    ...{ agentId, type: 'archive.purged', payload: { count, before, owner, reason } },
+  }),
+});

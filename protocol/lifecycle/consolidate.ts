@@ -2,11 +2,16 @@ import { ACCESS_COUNT_MAX } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand, ID_BYTES, textBytes } from '../decide/command.js';
+import { exactly, isFlag, isId, isIds, isNamespace, isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { chargeFor } from '../identity/ensure-quota.js';
+import { isText, isTextOrNull, oneOf } from '../kinds/payload.js';
+import { instant, orNull } from '../kinds/replicated-value.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory, MemoryRow, Tier } from '../memory/memory.js';
+import { TIERS } from '../memory/memory.js';
 import { insertMemory, removeMemory } from '../memory/memory-writes.js';
 import { newMemory } from '../memory/new-memory.js';
 import { ownLinks } from '../memory/own-link.js';
@@ -48,7 +53,7 @@ export interface ConsolidateMemoriesOutcome {
  * archived as it was read and the result is stored, or nothing changes. NOT_FOUND names ids that are unknown or
  * invisible; FORBIDDEN when a source belongs to another agent; CONFLICT when a row that is not a source has the title.
  */
-export function* decideConsolidate(
+function* decideConsolidate(
   command: ConsolidateMemories,
   context: DecisionContext,
 ): Deciding<ConsolidateMemoriesOutcome> {
@@ -137,3 +142,30 @@ function consolidated(
     confidence_source: 'auto_derived',
   });
 }
+
+export const consolidateMemoriesCommand = defineCommand({
+  kind: 'consolidate-memories',
+  decide: decideConsolidate,
+  gate: {
+    action: 'consolidate',
+    about: ({ result }) => result.id,
+    op: 'memory_consolidate',
+  },
+  read: shaped<ConsolidateMemories>('consolidate-memories', {
+    ids: isIds,
+    result: exactly({
+      ...{ id: isId, title: isText, namespace: isNamespace, tier: oneOf(TIERS), expiresAt: orNull(instant) },
+    }),
+    ...{
+      summary: isTextOrNull,
+      onConflict: oneOf(['error', 'version']),
+      agentId: isRequester,
+      archive: isFlag,
+    },
+  }),
+  bytes: ({ ids, summary }) => ID_BYTES * ids.length + textBytes(summary ?? '', {}),
+  text: ({ summary }) => summary,
+  audit: ({ agentId, result: { id }, ids }) => ({
+    ...{ agentId, type: 'memory.consolidated', payload: { id, sources: [...new Set(ids)] } },
+  }),
+});

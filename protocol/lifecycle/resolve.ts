@@ -2,6 +2,8 @@ import { SUPERSEDES_MAX } from '../base/limits.js';
 import type { MemoryId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
@@ -27,7 +29,7 @@ export interface ResolveMemoriesOutcome {
  * Resolves a contradiction: the loser goes to the archive with reason `superseded`, and the winner's
  * `metadata.supersedes` names it. NOT_FOUND; FORBIDDEN when either belongs to another agent.
  */
-export function* decideResolve(
+function* decideResolve(
   command: ResolveMemories,
   context: DecisionContext,
 ): Deciding<ResolveMemoriesOutcome> {
@@ -56,3 +58,13 @@ export function* decideResolve(
     ...(yield* ownLinks(kept, 'supersedes', [gone.id], context)),
   ]);
 }
+
+export const resolveMemoriesCommand = defineCommand({
+  kind: 'resolve-memories',
+  decide: decideResolve,
+  gate: {
+    action: 'resolve',
+    about: ({ loserId }) => loserId,
+  },
+  read: shaped<ResolveMemories>('resolve-memories', { winnerId: isId, loserId: isId }),
+});

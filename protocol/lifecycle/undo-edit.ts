@@ -1,6 +1,8 @@
 import { canonicalJson } from '../base/canonical-json.js';
 import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { isFlag, isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
@@ -47,7 +49,7 @@ const UNDONE_KEYS = [
  * with a new update, so the version grows and the undo can be undone. NOT_FOUND when it was never edited, CONFLICT when
  * the log no longer has the image or the old title is taken.
  */
-export function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<UndoEditOutcome> {
+function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<UndoEditOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
@@ -110,3 +112,11 @@ function expiryBefore(
   if (before.expires_at !== null && before.expires_at <= context.now) return row.expires_at;
   return before.expires_at;
 }
+
+export const undoEditCommand = defineCommand({
+  kind: 'undo-edit',
+  decide: decideUndoEdit,
+  gate: { action: 'update', about: ({ id }) => id, previews: ({ dryRun }) => dryRun },
+  read: shaped<UndoEdit>('undo-edit', { id: isId, dryRun: (value) => value === false, archive: isFlag }),
+  writes: ['reserved'],
+});

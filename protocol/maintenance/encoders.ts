@@ -1,3 +1,4 @@
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { EncoderRef, Encoders } from './encoder-ref.js';
@@ -14,7 +15,7 @@ export interface PlanEncoder {
 
 export type PlanEncoderOutcome = Pick<Encoders, 'coming'> & { readonly searched: EncoderRef };
 
-export function* decidePlanEncoder({ configured, replace }: PlanEncoder): Deciding<PlanEncoderOutcome> {
+function* decidePlanEncoder({ configured, replace }: PlanEncoder): Deciding<PlanEncoderOutcome> {
   const { searched, coming, isRecorded, hasVectors } = yield* encodersInUse();
   const dropComing: Mutation[] = coming === null ? [] : [putEncoder({ role: 'coming', encoder: null })];
   const serves = { searched: configured, coming: null };
@@ -43,7 +44,7 @@ export interface SwitchEncoderOutcome {
   readonly switched: boolean;
 }
 
-export function* decideSwitchEncoder(command: SwitchEncoder): Deciding<SwitchEncoderOutcome> {
+function* decideSwitchEncoder(command: SwitchEncoder): Deciding<SwitchEncoderOutcome> {
   const { coming } = yield* encodersInUse();
   if (coming === null || !isSame(coming, command.coming)) return decided({ switched: false }, []);
   if (yield* comingIncomplete()) return decided({ switched: false }, []);
@@ -64,7 +65,7 @@ export interface RequeueEmbeddingsOutcome {
   readonly nextRid: number | null;
 }
 
-export function* decideRequeue(command: RequeueEmbeddings): Deciding<RequeueEmbeddingsOutcome> {
+function* decideRequeue(command: RequeueEmbeddings): Deciding<RequeueEmbeddingsOutcome> {
   const { rids } = yield* ridsAfter({
     afterRid: command.afterRid,
     namespace: command.namespace,
@@ -75,3 +76,21 @@ export function* decideRequeue(command: RequeueEmbeddings): Deciding<RequeueEmbe
 }
 
 const isSame = (one: EncoderRef, other: EncoderRef) => one.model === other.model && one.dim === other.dim;
+
+export const planEncoderCommand = defineCommand({
+  kind: 'plan-encoder',
+  decide: decidePlanEncoder,
+  gate: 'upkeep',
+});
+
+export const switchEncoderCommand = defineCommand({
+  kind: 'switch-encoder',
+  decide: decideSwitchEncoder,
+  gate: 'upkeep',
+});
+
+export const requeueEmbeddingsCommand = defineCommand({
+  kind: 'requeue-embeddings',
+  decide: decideRequeue,
+  gate: 'upkeep',
+});

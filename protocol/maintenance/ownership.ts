@@ -1,3 +1,4 @@
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { putDatabaseOwner } from './mutations.js';
 import { databaseOwner } from './reads.js';
@@ -32,10 +33,7 @@ export interface ReleaseOwnershipOutcome {
  * Claims or renews the ownership of the database. A daemon takes it from an MCP process at once; otherwise the holder
  * keeps it until its lease expires or its process was found ended. Every change of holder increases the fencing number.
  */
-export function* decideClaim(
-  command: ClaimOwnership,
-  context: DecisionContext,
-): Deciding<ClaimOwnershipOutcome> {
+function* decideClaim(command: ClaimOwnership, context: DecisionContext): Deciding<ClaimOwnershipOutcome> {
   const current = yield* databaseOwner();
   // A lease that ends too late was made before the clock was set back.
   const alive =
@@ -59,8 +57,20 @@ export function* decideClaim(
 }
 
 /** Releases the ownership, so the next process need not wait until the lease expires. */
-export function* decideRelease(command: ReleaseOwnership): Deciding<ReleaseOwnershipOutcome> {
+function* decideRelease(command: ReleaseOwnership): Deciding<ReleaseOwnershipOutcome> {
   const current = yield* databaseOwner();
   if (current === null || current.holder !== command.holder) return decided({ released: false }, []);
   return decided({ released: true }, [putDatabaseOwner({ owner: { ...current, expiresAtMs: 0 } })]);
 }
+
+export const claimOwnershipCommand = defineCommand({
+  kind: 'claim-ownership',
+  decide: decideClaim,
+  gate: 'upkeep',
+});
+
+export const releaseOwnershipCommand = defineCommand({
+  kind: 'release-ownership',
+  decide: decideRelease,
+  gate: 'upkeep',
+});

@@ -1,3 +1,4 @@
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { EmbeddedRow } from '../memory/embed-state.js';
@@ -18,7 +19,7 @@ export interface PutEmbeddingsOutcome {
 }
 
 /** Stores the vectors of rows; a row that changed meanwhile keeps waiting. Local. */
-export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbeddingsOutcome> {
+function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbeddingsOutcome> {
   const mutations: Mutation[] = [];
   const { searched, coming } = yield* encodersInUse();
   const expected = command.coming === true ? coming : searched;
@@ -41,3 +42,10 @@ export function* decideEmbeddings(command: PutEmbeddings): Deciding<PutEmbedding
   }
   return decided({ stored: mutations.length }, mutations);
 }
+
+export const putEmbeddingsCommand = defineCommand({
+  kind: 'put-embeddings',
+  decide: decideEmbeddings,
+  gate: 'upkeep',
+  bytes: ({ rows }) => rows.reduce((sum, { vectors }) => sum + (vectors?.byteLength ?? 0), 0),
+});

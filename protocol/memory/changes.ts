@@ -1,5 +1,5 @@
 import type { AgentId, MemoryId } from '../base/meanings.js';
-import type { Gate } from '../decide/gate.js';
+import type { GatedPlace } from '../decide/gate.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { PermissionOp } from '../decide/permissions.js';
 import type { Reading } from '../decide/reads.js';
@@ -16,19 +16,6 @@ export interface Changes {
   readonly mutations: readonly Mutation[];
   /** The memories that it read by their ids, the archived one that it restores included. */
   readonly rows: ReadonlyMap<MemoryId, Memory>;
-}
-
-/** One gate that a change passes. */
-export interface GatedPlace {
-  /** What a policy calls it; `link` for a link, about which only permission rules say something. */
-  readonly gate: Gate | 'link';
-  readonly namespace: string;
-  /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
-  readonly rowOwner?: AgentId | null;
-  /** The agent that alone sees what changes, before and after; absent where others see it too. */
-  readonly privateTo?: AgentId;
-  /** What permission rules call it. */
-  readonly ops: readonly PermissionOp[];
 }
 
 /** A change of one memory: null before a new one, and after one that goes. */

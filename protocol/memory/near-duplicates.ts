@@ -1,3 +1,4 @@
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import type { LookAlikePair } from './look-alikes.js';
 import { flagNearDuplicates } from './mutations.js';
@@ -17,9 +18,15 @@ export interface FlagNearDuplicatesOutcome {
 
 /** Flags pairs of rows; a pair of which one row is gone is left out. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
-export function* decideFlagNearDuplicates({
+function* decideFlagNearDuplicates({
   pairs,
   through,
 }: FlagNearDuplicates): Deciding<FlagNearDuplicatesOutcome> {
   return decided({ flagged: pairs.length }, [flagNearDuplicates({ pairs, through })]);
 }
+
+export const flagNearDuplicatesCommand = defineCommand({
+  kind: 'flag-near-duplicates',
+  decide: decideFlagNearDuplicates,
+  gate: 'upkeep',
+});

@@ -40,3 +40,13 @@ export function newMemory(now: string, given: Given & Partial<Memory>): Memory {
     ...given,
   };
 }
+
+/**
+ * Decision: an update that changes what the author signed leaves a claimed row, because the signature no longer
+ * covers the text and an unsigned write must not produce an attested one (decisions, "no side door").
+ */
+export function claimed(memory: Memory): Memory {
+  if (memory.write_signature === null && memory.metadata['attest_level'] !== 'agent_attested') return memory;
+  const { attested_by: _, ...metadata } = memory.metadata;
+  return { ...memory, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };
+}

@@ -1,15 +1,20 @@
 import { withAncestors } from '../base/ids.js';
 import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { exactly, isAbsentOr, isFlag, isId, isNamespace, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { chargeFor } from '../identity/ensure-quota.js';
+import { oneOf } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
+import { promoting } from './changes.js';
 import { higherTier, type Memory, type MemoryRow } from './memory.js';
 import { insertMemory, replaceMemory } from './memory-writes.js';
+import { claimed } from './new-memory.js';
 import { ownLinks } from './own-link.js';
 import { memoryById } from './reads.js';
 import { titleRoom } from './title-room.js';
-import { claimed, notFound, notOwner } from './update.js';
+import { notFound, notOwner } from './update.js';
 
 export interface PromoteMemory {
   readonly kind: 'promote-memory';
@@ -33,10 +38,7 @@ export interface PromoteMemoryOutcome {
  * Promotes a memory: long clears the expiry, mid keeps it. A row that already has the tier stays as it is, and no
  * operation is written (interface §3, reference-mcp-cli §1.2).
  */
-export function* decidePromote(
-  command: PromoteMemory,
-  context: DecisionContext,
-): Deciding<PromoteMemoryOutcome> {
+function* decidePromote(command: PromoteMemory, context: DecisionContext): Deciding<PromoteMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (context.permitted !== true && !mayChange(row, command.viewer)) return notOwner(row, command.viewer);
@@ -104,3 +106,24 @@ function* cloneInto(
 }
 
 const placeOf = ({ namespace, tier }: Memory) => ({ namespace, tier });
+
+export const promoteMemoryCommand = defineCommand({
+  kind: 'promote-memory',
+  decide: decidePromote,
+  gate: {
+    action: 'promote',
+    about: ({ id }) => id,
+    // The copy in an ancestor leaves the memory as it is.
+    also: ({ id, vertical }, { mutations, rows }) => {
+      const row = rows.get(id);
+      return (vertical ?? null) === null || mutations.length === 0 || row === undefined
+        ? []
+        : [promoting(row)];
+    },
+  },
+  read: shaped<PromoteMemory>('promote-memory', {
+    ...{ id: isId, targetTier: oneOf(['mid', 'long']), archive: isAbsentOr(isFlag) },
+    vertical: (value, by) =>
+      (value ?? null) === null || exactly({ toNamespace: isNamespace, cloneId: isId })(value, by),
+  }),
+});

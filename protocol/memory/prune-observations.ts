@@ -1,3 +1,4 @@
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import { pruneObservations } from './mutations.js';
 import { oldestObservation } from './reads.js';
@@ -16,9 +17,15 @@ export interface PruneObservationsOutcome {
 }
 
 /** Prunes the ledger of recalls by age; the ledger is local, so nothing replicates. */
-export function* decidePrune(command: PruneObservations): Deciding<PruneObservationsOutcome> {
+function* decidePrune(command: PruneObservations): Deciding<PruneObservationsOutcome> {
   const { before, limit } = command;
   const oldest = yield* oldestObservation();
   if (oldest === null || oldest >= before) return decided({ more: false }, []);
   return decided({ more: true }, [pruneObservations({ before, limit })]);
 }
+
+export const pruneObservationsCommand = defineCommand({
+  kind: 'prune-observations',
+  decide: decidePrune,
+  gate: 'no memory',
+});

@@ -1,4 +1,6 @@
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { isFlag, isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
 import type { ForgetFilter } from './forget-filter.js';
@@ -49,10 +51,7 @@ export interface ExpireMemoriesOutcome {
 }
 
 /** Deletes a memory and leaves a tombstone; with `archive` the archive first gets a full copy (interface §3). */
-export function* decideDelete(
-  command: DeleteMemory,
-  context: DecisionContext,
-): Deciding<DeleteMemoryOutcome> {
+function* decideDelete(command: DeleteMemory, context: DecisionContext): Deciding<DeleteMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (context.permitted !== true && !mayDelete(row, command.viewer)) return notOwner(row, command.viewer);
@@ -62,10 +61,7 @@ export function* decideDelete(
 }
 
 /** Removes up to `limit` rows whose expiry has passed (interface §3, "garbage collection"). */
-export function* decideExpire(
-  command: ExpireMemories,
-  context: DecisionContext,
-): Deciding<ExpireMemoriesOutcome> {
+function* decideExpire(command: ExpireMemories, context: DecisionContext): Deciding<ExpireMemoriesOutcome> {
   const rows = yield* expiredMemories({ before: context.now, limit: command.limit });
   return decided(
     { expired: rows.length, more: rows.length === command.limit },
@@ -74,7 +70,7 @@ export function* decideExpire(
 }
 
 /** Deletes up to `limit` rows that match a filter; the filter leaves out rows that the caller may not change. */
-export function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesOutcome> {
+function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesOutcome> {
   const rows = yield* forgettableMemories({ filter: command.filter, limit: command.limit });
   return decided(
     { deleted: rows.length, more: rows.length === command.limit },
@@ -83,3 +79,26 @@ export function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesO
     ),
   );
 }
+
+export const deleteMemoryCommand = defineCommand({
+  kind: 'delete-memory',
+  decide: decideDelete,
+  gate: { action: 'delete', about: ({ id }) => id },
+  read: shaped<DeleteMemory>('delete-memory', { id: isId, archive: isFlag }),
+});
+
+export const expireMemoriesCommand = defineCommand({
+  kind: 'expire-memories',
+  decide: decideExpire,
+  gate: 'upkeep',
+});
+
+export const forgetMemoriesCommand = defineCommand({
+  kind: 'forget-memories',
+  decide: decideForget,
+  gate: { action: 'forget', about: () => null, viewer: ({ filter }) => filter.viewer },
+  audit: ({ by: agentId, filter: { namespace, tier } }, count) => ({
+    // The pattern may quote the forgotten text.
+    ...{ agentId, type: 'memory.forgotten', payload: { count, namespace, tier } },
+  }),
+});

@@ -2,17 +2,22 @@ import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../base/limits.js';
 import { fail, failed } from '../base/result.js';
 import { characters } from '../base/utf8.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand, textBytes } from '../decide/command.js';
+import { isFlag, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { useEnvelope } from '../identity/mutations.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
 import { envelopeProblem } from '../identity/signed-envelope.js';
+import { oneOf } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
+import { isEnvelope, newMemory } from './command-members.js';
 import { isEntity } from './entity.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from './memory.js';
 import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
 import type { OnConflict } from './on-conflict.js';
+import { ON_CONFLICT } from './on-conflict.js';
 import { memoryById, memoryByTitle, titleExpiryOf } from './reads.js';
 
 export interface StoreMemory {
@@ -39,7 +44,7 @@ export interface StoreMemoryOutcome {
  * Stores a memory. A taken (title, namespace) is CONFLICT, an update of the stored row (`merge`), or the next free
  * `title (n)` (`version`). An expired row with the title is removed in the same transaction.
  */
-export function* decideStore(command: StoreMemory, context: DecisionContext): Deciding<StoreMemoryOutcome> {
+function* decideStore(command: StoreMemory, context: DecisionContext): Deciding<StoreMemoryOutcome> {
   const { memory, envelope } = command;
   if (command.again === true) {
     const row = yield* memoryById(memory.id);
@@ -221,3 +226,14 @@ export function preserveMetadata(
   }
   return metadata;
 }
+
+export const storeMemoryCommand = defineCommand({
+  kind: 'store-memory',
+  decide: decideStore,
+  gate: { action: 'store', saysText: true },
+  read: shaped<StoreMemory>('store-memory', {
+    ...{ memory: newMemory, onConflict: oneOf(ON_CONFLICT), archive: isFlag, envelope: isEnvelope },
+  }),
+  bytes: ({ memory }) => textBytes(memory.content, memory.metadata),
+  text: ({ memory }) => memory.content,
+});

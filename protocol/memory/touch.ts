@@ -1,6 +1,7 @@
 import { ACCESS_COUNT_MAX, LIFE_INTERVAL_SECONDS, LIFE_STEPS } from '../base/limits.js';
 import type { AgentId, Instant } from '../base/meanings.js';
 import { instantAfter } from '../base/time.js';
+import { defineCommand, TOUCH_BYTES } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { Reading } from '../decide/reads.js';
@@ -40,10 +41,7 @@ export interface TouchMemoriesOutcome {
  * Applies uses: counts the access, extends the expiry to a minimum, and promotes a mid row at its fifth access
  * (decisions, "Memory"). Counts are local; a moved tier or expiry is a replicated `life` operation.
  */
-export function* decideTouch(
-  command: TouchMemories,
-  context: DecisionContext,
-): Deciding<TouchMemoriesOutcome> {
+function* decideTouch(command: TouchMemories, context: DecisionContext): Deciding<TouchMemoriesOutcome> {
   const mutations: Mutation[] = [];
   const promoted: string[] = [];
   let touched = 0;
@@ -130,3 +128,11 @@ function laterOf(a: string, b: string): string {
   if (a > b) return a;
   return b;
 }
+
+export const touchMemoriesCommand = defineCommand({
+  kind: 'touch-memories',
+  decide: decideTouch,
+  gate: 'no memory',
+  bytes: ({ touches, observations = [] }) =>
+    TOUCH_BYTES * observations.reduce((sum, { memoryIds }) => sum + memoryIds.length, touches.length),
+});

@@ -1,15 +1,29 @@
 import type { MemoryId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand, NOBODY, textBytes } from '../decide/command.js';
+import type { Check } from '../decide/command-shape.js';
+import {
+  imageOf,
+  isAbsentOr,
+  isFlag,
+  isId,
+  isNamespace,
+  isVersionOrNull,
+  shaped,
+} from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { ownerOf } from '../identity/owner.js';
+import { isObject, isText } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { aliasOfNewName } from './aliases.js';
 import { isEntity } from './entity.js';
 import { type Citation, higherTier, type Kind, type Memory, type MemoryRow, type Tier } from './memory.js';
+import { memoryKind } from './memory-kind.js';
 import { replaceMemory } from './memory-writes.js';
+import { claimed } from './new-memory.js';
 import { memoryById, memoryByTitle } from './reads.js';
 import { giveWay, keepsKind, preserveMetadata } from './store.js';
 import { supersede } from './supersede.js';
@@ -69,10 +83,7 @@ export const isNameless = (agentId: string | null): boolean => agentId?.startsWi
  * Updates some fields: NOT_FOUND, VALIDATION_FAILED for an expiry in the past, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
  * taken (title, namespace). The tier never goes down; `version` grows by one, or begins again under a new id.
  */
-export function* decideUpdate(
-  command: UpdateMemory,
-  context: DecisionContext,
-): Deciding<UpdateMemoryOutcome> {
+function* decideUpdate(command: UpdateMemory, context: DecisionContext): Deciding<UpdateMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
@@ -175,12 +186,49 @@ function signedTextChanged(before: Memory, after: Memory): boolean {
   );
 }
 
-/**
- * Decision: an update that changes what the author signed leaves a claimed row, because the signature no longer
- * covers the text and an unsigned write must not produce an attested one (decisions, "no side door").
- */
-export function claimed(memory: Memory): Memory {
-  if (memory.write_signature === null && memory.metadata['attest_level'] !== 'agent_attested') return memory;
-  const { attested_by: _, ...metadata } = memory.metadata;
-  return { ...memory, write_signature: null, metadata: { ...metadata, attest_level: 'claimed' } };
-}
+/** The members of a patch are those of a memory, and its scope. */
+const isPatch: Check = (value) => {
+  if (!isObject(value) || !Object.keys(value).every((member) => PATCHED.has(member))) return false;
+  const { scope, ...members } = value;
+  if (scope !== undefined && !isText(scope)) return false;
+  const { namespace } = members;
+  if (namespace !== undefined && !isNamespace(namespace, NOBODY)) return false;
+  return imageOf(memoryKind, { ...PATCHABLE, ...members }) !== undefined;
+};
+
+/** The members that a memory has in any case. */
+const PATCHABLE = {
+  ...{ id: 'patched', namespace: 'patched' },
+  ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' },
+};
+
+const PATCH_MEMBERS: { readonly [M in keyof MemoryPatch]-?: true } = {
+  ...{
+    title: true,
+    content: true,
+    tier: true,
+    namespace: true,
+    tags: true,
+    priority: true,
+    confidence: true,
+  },
+  ...{ expires_at: true, metadata: true, source_uri: true, kind: true, source: true, scope: true },
+  ...{ citations: true, source_span: true, entity_id: true },
+};
+const PATCHED: ReadonlySet<string> = new Set(Object.keys(PATCH_MEMBERS));
+
+export const updateMemoryCommand = defineCommand({
+  kind: 'update-memory',
+  decide: decideUpdate,
+  gate: {
+    action: 'update',
+    saysText: true,
+    about: ({ id }) => id,
+  },
+  read: shaped<UpdateMemory>('update-memory', {
+    ...{ id: isId, patch: isPatch, expectedVersion: isVersionOrNull, archive: isFlag },
+    newId: isAbsentOr(isId),
+  }),
+  bytes: ({ patch }) => textBytes(patch.content ?? '', patch.metadata ?? {}),
+  text: ({ patch }) => patch.content ?? null,
+});

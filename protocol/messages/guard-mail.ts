@@ -1,18 +1,10 @@
 import { fail, type Result } from '../base/result.js';
-import type { AnyCommand } from '../decide/command.js';
+import { type AnyCommand, type AnyDeclared, mayWriteOwn } from '../decide/command.js';
 import type { Decision } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { Memory } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { addresseeOf, isMail } from '../namespaces/mail.js';
-
-/** The commands that may write messages and shared copies: their own, and those of peers and admins. */
-const MAIL_COMMANDS: ReadonlySet<string> = new Set([
-  'send-message',
-  'share-memory',
-  'import-memory',
-  'receive-memory',
-]);
 
 /** Writes that leave the text, its sender and its place as they are. */
 const HARMLESS: ReadonlySet<string> = new Set(['life', 'promote']);
@@ -22,8 +14,12 @@ const HARMLESS: ReadonlySet<string> = new Set(['life', 'promote']);
  * was sent, or move one. Both may be removed, and one that was removed comes back for its addressee alone: its sender must
  * not undo a deletion.
  */
-export function guardMail<T>(command: AnyCommand, result: Result<Decision<T>>): Result<Decision<T>> {
-  if (!result.ok || MAIL_COMMANDS.has(command.kind)) return result;
+export function guardMail<T>(
+  declared: AnyDeclared,
+  command: AnyCommand,
+  result: Result<Decision<T>>,
+): Result<Decision<T>> {
+  if (!result.ok || mayWriteOwn(declared, 'mail')) return result;
   for (const mutation of result.value.mutations) {
     const namespace = writtenMail(mutation);
     if (namespace === null || bringsBack(command, mutation, namespace)) continue;

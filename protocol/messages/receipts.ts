@@ -1,5 +1,6 @@
 import type { AgentId, MemoryId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { tombstoneOf } from '../decide/reads.js';
@@ -41,10 +42,7 @@ export interface DropReceiptsOutcome {
 }
 
 /** Marks messages. Only the addressee reads a message, so those that it sent are missing too. */
-export function* decideMarkRead(
-  { ids, reader }: MarkRead,
-  { now }: DecisionContext,
-): Deciding<MarkReadOutcome> {
+function* decideMarkRead({ ids, reader }: MarkRead, { now }: DecisionContext): Deciding<MarkReadOutcome> {
   const inbox = inboxOf(reader);
   const [marked, missing, mutations]: [MemoryId[], MemoryId[], Mutation[]] = [[], [], []];
   for (const id of new Set(ids)) {
@@ -67,7 +65,7 @@ export function* decideMarkRead(
 }
 
 /** Drops receipts of removed messages. Keeps those whose message is stored, archived or has not arrived yet. */
-export function* decideDropReceipts({ ids }: DropReceipts): Deciding<DropReceiptsOutcome> {
+function* decideDropReceipts({ ids }: DropReceipts): Deciding<DropReceiptsOutcome> {
   const mutations: Mutation[] = [];
   for (const id of ids) {
     const row = yield* recordRow(receiptKind, id);
@@ -78,3 +76,15 @@ export function* decideDropReceipts({ ids }: DropReceipts): Deciding<DropReceipt
   }
   return decided({ dropped: mutations.length }, mutations);
 }
+
+export const markReadCommand = defineCommand({
+  kind: 'mark-read',
+  decide: decideMarkRead,
+  gate: 'no memory',
+});
+
+export const dropReceiptsCommand = defineCommand({
+  kind: 'drop-receipts',
+  decide: decideDropReceipts,
+  gate: 'upkeep',
+});

@@ -1,10 +1,15 @@
 import { failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import type { ReadMember } from '../decide/command-shape.js';
+import { shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { chargeFor } from '../identity/ensure-quota.js';
+import { newMemory } from '../memory/command-members.js';
 import type { Memory } from '../memory/memory.js';
 import { insertMemory } from '../memory/memory-writes.js';
 import { memoryById } from '../memory/reads.js';
+import { isMail } from '../namespaces/mail.js';
 
 /** Puts a message into the inbox of its addressee. */
 export interface SendMessage {
@@ -22,7 +27,7 @@ export interface SendMessageOutcome {
 }
 
 /** Sends a message. Every message is a row of its own, also one with the title of another. */
-export function* decideSendMessage(
+function* decideSendMessage(
   { memory, again }: SendMessage,
   context: DecisionContext,
 ): Deciding<SendMessageOutcome> {
@@ -32,3 +37,18 @@ export function* decideSendMessage(
   if (!charge.ok) return failed(charge.error);
   return decided({ id }, [...charge.value, insertMemory(memory)]);
 }
+
+const message: ReadMember<Memory> = {
+  read: (value, by) => {
+    const memory = newMemory.read(value, by);
+    return memory !== undefined && isMail(memory.namespace) ? memory : undefined;
+  },
+};
+
+export const sendMessageCommand = defineCommand({
+  kind: 'send-message',
+  decide: decideSendMessage,
+  gate: { action: 'store', saysText: true },
+  read: shaped<SendMessage>('send-message', { memory: message }),
+  writes: ['mail', 'reserved'],
+});

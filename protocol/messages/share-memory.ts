@@ -1,6 +1,8 @@
 import type { AgentId, MemoryId } from '../base/meanings.js';
 import { failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { isAgent, isId, isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { tombstoneOf } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
@@ -33,10 +35,7 @@ export interface ShareMemoryOutcome {
  * Shares a memory that the caller sees. A version that was shared before answers the copy that is there. The copy belongs
  * to the agent that shares it, so its quota pays and nothing is said in the name of the other.
  */
-export function* decideShareMemory(
-  command: ShareMemory,
-  context: DecisionContext,
-): Deciding<ShareMemoryOutcome> {
+function* decideShareMemory(command: ShareMemory, context: DecisionContext): Deciding<ShareMemoryOutcome> {
   const { id, copyId, viewer } = command;
   const source = yield* memoryById(id);
   if (source === null || isExpired(source, context.now) || !isVisible(source, viewer)) return notFound();
@@ -92,3 +91,11 @@ function copyOf(source: Memory, { copyId, from, to }: ShareMemory, { now }: Deci
     edited: '',
   };
 }
+
+export const shareMemoryCommand = defineCommand({
+  kind: 'share-memory',
+  decide: decideShareMemory,
+  gate: { action: 'store' },
+  read: shaped<ShareMemory>('share-memory', { id: isId, copyId: isId, from: isRequester, to: isAgent }),
+  writes: ['mail', 'reserved'],
+});

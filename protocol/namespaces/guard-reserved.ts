@@ -1,6 +1,6 @@
 import { isReservedNamespace } from '../base/ids.js';
 import { fail, type Result } from '../base/result.js';
-import type { AnyCommand } from '../decide/command.js';
+import { type AnyCommand, type AnyDeclared, mayWriteOwn } from '../decide/command.js';
 import type { Decision } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
@@ -9,25 +9,15 @@ import { memoryKind } from '../memory/memory-kind.js';
 import { isMail } from './mail.js';
 
 /**
- * The commands that may bring a memory into a namespace of the service: those that make its own rows, those of peers and
- * imports, and those that put a row back where it was.
- */
-const RESERVED_COMMANDS: ReadonlySet<string> = new Set([
-  'register-agent',
-  'send-message',
-  'share-memory',
-  'receive-memory',
-  'import-memory',
-  'restore-memory',
-  'undo-edit',
-]);
-
-/**
  * Refuses every other store or move into a namespace that begins with `_`, whatever its rule says: policies do not hold
  * there, and the service may use any such name.
  */
-export function guardReserved<T>(command: AnyCommand, result: Result<Decision<T>>): Result<Decision<T>> {
-  if (!result.ok || RESERVED_COMMANDS.has(command.kind)) return result;
+export function guardReserved<T>(
+  declared: AnyDeclared,
+  command: AnyCommand,
+  result: Result<Decision<T>>,
+): Result<Decision<T>> {
+  if (!result.ok || mayWriteOwn(declared, 'reserved')) return result;
   for (const mutation of result.value.mutations) {
     const namespace = broughtInto(command, mutation);
     if (namespace === null) continue;

@@ -2,14 +2,18 @@ import { CONTENT_BYTES_MAX, ENTITY_ALIASES_MAX } from '../base/limits.js';
 import { fail, failed } from '../base/result.js';
 import { utf8Bytes } from '../base/utf8.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
+import { isFlag, isIds, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Write } from '../decide/mutations.js';
 import { type Reading, tombstoneOf } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { ownerOf } from '../identity/owner.js';
+import { isTexts } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Alias } from '../memory/alias-kind.js';
 import { aliasesOf, aliasImage, aliasWrite, type EntityRecord, entityRecord } from '../memory/aliases.js';
+import { newMemory } from '../memory/command-members.js';
 import { entityIdOf, foldedAlias, isEntity } from '../memory/entity.js';
 import type { Memory, MemoryRow } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
@@ -44,7 +48,7 @@ export interface RegisterEntityOutcome {
  * Registers an entity. A known name or alias in the namespace answers the known entity, whose memory stays as it is,
  * with the aliases that are new. A memory of kind entity becomes one that stays. CONFLICT when another memory has the title, and does not name one that the caller cannot see.
  */
-export function* decideRegisterEntity(
+function* decideRegisterEntity(
   command: RegisterEntity,
   context: DecisionContext,
 ): Deciding<RegisterEntityOutcome> {
@@ -157,3 +161,12 @@ function* withAliases(
   }
   return decided(entityRecord(entity, [...stored, ...added]), writes);
 }
+
+export const registerEntityCommand = defineCommand({
+  kind: 'register-entity',
+  decide: decideRegisterEntity,
+  gate: { action: 'store', saysText: true },
+  read: shaped<RegisterEntity>('register-entity', {
+    ...{ memory: newMemory, ids: isIds, aliases: isTexts, archive: isFlag },
+  }),
+});

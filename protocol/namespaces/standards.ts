@@ -3,6 +3,7 @@ import { isReservedNamespace, namespaceProblem } from '../base/ids.js';
 import type { MemoryId } from '../base/meanings.js';
 import { type Failure, fail, failed, ok, type Result } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { GATES } from '../decide/gate.js';
 import { type Reading, tombstoneOf } from '../decide/reads.js';
@@ -71,10 +72,7 @@ export interface UnpinRemovedOutcome {
  * Sets a standard. VALIDATION_FAILED for an invalid namespace or policy, NOT_FOUND for a memory that the caller cannot
  * see, FORBIDDEN for a memory or a standard of another agent.
  */
-export function* decideSetStandard(
-  command: SetStandard,
-  context: DecisionContext,
-): Deciding<SetStandardOutcome> {
+function* decideSetStandard(command: SetStandard, context: DecisionContext): Deciding<SetStandardOutcome> {
   const { namespace, viewer } = command;
   const before = (yield* recordRow(standardKind, namespace))?.image ?? null;
   const said = saidBy(command, before);
@@ -247,7 +245,7 @@ function isSame(a: Standard, b: Standard): boolean {
 }
 
 /** Clears a standard; does nothing when no standard is set. FORBIDDEN for the standard of another agent. */
-export function* decideClearStandard(command: ClearStandard): Deciding<ClearStandardOutcome> {
+function* decideClearStandard(command: ClearStandard): Deciding<ClearStandardOutcome> {
   const row = yield* recordRow(standardKind, command.namespace);
   if (row === null) return decided({ cleared: false }, []);
   const refused = refusalOf(command, row.image, STANDARD_MEMBERS);
@@ -259,7 +257,7 @@ export function* decideClearStandard(command: ClearStandard): Deciding<ClearStan
  * Unpins a memory that was removed here; a memory that this node never had may still come. A parent and a policy stay:
  * a policy must not end because a memory expired. A standard that says nothing else is removed.
  */
-export function* decideUnpinRemoved(
+function* decideUnpinRemoved(
   { namespace }: UnpinRemoved,
   context: DecisionContext,
 ): Deciding<UnpinRemovedOutcome> {
@@ -276,3 +274,21 @@ export function* decideUnpinRemoved(
     : yield* putRecord(standardKind, { id: namespace, namespace }, image);
   return decided({ unpinned: true }, [mutation]);
 }
+
+export const setStandardCommand = defineCommand({
+  kind: 'set-standard',
+  decide: decideSetStandard,
+  gate: 'governance',
+});
+
+export const clearStandardCommand = defineCommand({
+  kind: 'clear-standard',
+  decide: decideClearStandard,
+  gate: 'governance',
+});
+
+export const unpinRemovedCommand = defineCommand({
+  kind: 'unpin-removed',
+  decide: decideUnpinRemoved,
+  gate: 'governance',
+});

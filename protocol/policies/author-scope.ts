@@ -1,10 +1,10 @@
 import { type Failure, failure } from '../base/result.js';
+import type { AnyCommand, AnyDeclared } from '../decide/command.js';
 import type { Approved } from '../decide/deciding.js';
 import type { Reading } from '../decide/reads.js';
 import { isWhole, mayHold } from '../log/scope.js';
 import type { Changes } from '../memory/changes.js';
-import type { Command } from '../release.js';
-import { gatedAction } from './gated-action.js';
+import { type GatedAction, gatedAction } from './gated-action.js';
 import type { Judge, PolicyVerdict } from './policy.js';
 import { scopeOfAuthor } from './reads.js';
 
@@ -13,14 +13,19 @@ import { scopeOfAuthor } from './reads.js';
  * took over the actions of another one executes no more than that node may write: everything that the command changes
  * or looks at lies in the scope of its author.
  */
-export const withinAuthor = (command: Command, approved: Approved, judge: Judge): Judge =>
+export const withinAuthor = (
+  declared: AnyDeclared,
+  command: AnyCommand,
+  approved: Approved,
+  judge: Judge,
+): Judge =>
   function* (changes): Reading<PolicyVerdict> {
-    const failure = yield* authorProblem(command, approved, changes);
+    const failure = yield* authorProblem(() => gatedAction(declared, command, changes), approved, changes);
     return failure === null ? yield* judge(changes) : { verdict: 'refuse', failure };
   };
 
 function* authorProblem(
-  command: Command,
+  asked: () => Reading<GatedAction | null>,
   { requester, writtenBy, pendingId }: Approved,
   changes: Changes,
 ): Reading<Failure | null> {
@@ -33,7 +38,7 @@ function* authorProblem(
   if (noted === null) return refused('the scope of that node is not known here; reject the action');
   const { scope } = noted;
   if (isWhole(scope)) return null;
-  const places = yield* touchedBy(command, changes);
+  const places = yield* touchedBy(asked, changes);
   const outside = places.find((namespace) => !mayHold({ allowedNamespaces: scope }, namespace));
   return outside === undefined
     ? null
@@ -41,8 +46,8 @@ function* authorProblem(
 }
 
 /** The namespaces of all that a command changes, of what was there before, and of the memories that it looked at. */
-function* touchedBy(command: Command, changes: Changes): Reading<readonly string[]> {
-  const gated = (yield* gatedAction(command, changes))?.places ?? [];
+function* touchedBy(asked: () => Reading<GatedAction | null>, changes: Changes): Reading<readonly string[]> {
+  const gated = (yield* asked())?.places ?? [];
   const changed = changes.mutations.flatMap((mutation) => {
     if (mutation.mutation !== 'write' && mutation.mutation !== 'remove') return [];
     const { namespace } = (mutation.before ?? {}) as { readonly namespace?: unknown };

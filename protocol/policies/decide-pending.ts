@@ -1,6 +1,8 @@
 import { APPROVALS_MAX } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
 import { type Failure, fail, failed, failure, type Result } from '../base/result.js';
+import { defineCommand } from '../decide/command.js';
+import { isAgent, isId, passed } from '../decide/command-shape.js';
 import {
   type Approved,
   type Deciding,
@@ -17,7 +19,7 @@ import type { Row } from '../decide/rows.js';
 import { writtenProblem } from '../identity/ensure-quota.js';
 import { quotaHolder } from '../identity/quota.js';
 import { homeId, makerOf } from '../kinds/home.js';
-import { NO_REST } from '../kinds/payload.js';
+import { NO_REST, oneOf } from '../kinds/payload.js';
 import { peerOfOrigin } from '../log/wire-operation.js';
 import type { Approver } from '../namespaces/effective-policy.js';
 import { isRegistered } from '../namespaces/gate-policy.js';
@@ -57,7 +59,7 @@ export interface PendingOutcome {
  * executes once. PENDING_ACTION_NOT_FOUND; PENDING_ACTION_STATE_INVALID for a decided action; GOVERNANCE_REFUSED for a
  * voter who may not decide; NOT_HOME on another node; the failure of the action itself, which changes nothing.
  */
-export function* decideVotePending(command: VotePending, context: DecisionContext): Deciding<PendingOutcome> {
+function* decideVotePending(command: VotePending, context: DecisionContext): Deciding<PendingOutcome> {
   const row = yield* pendingRow(command.pendingId);
   if (row === null) return notFound();
   const pending = row.image;
@@ -100,7 +102,7 @@ function* chargedVote(
 }
 
 /** Does nothing for an action that is decided, or that votes do not decide yet. NOT_HOME on another node. */
-export function* decideSettlePending(
+function* decideSettlePending(
   { pendingId }: SettlePending,
   context: DecisionContext,
 ): Deciding<PendingOutcome> {
@@ -286,3 +288,19 @@ function merged<T>(result: Result<Decision<T>>, before: readonly Mutation[]): Re
   if (!result.ok) return result;
   return { ok: true, value: { ...result.value, mutations: [...before, ...result.value.mutations] } };
 }
+
+export const votePendingCommand = defineCommand({
+  kind: 'vote-pending',
+  decide: decideVotePending,
+  gate: 'governance',
+  read: passed<VotePending>('vote-pending', {
+    ...{ pendingId: isId, agentId: isAgent, decision: oneOf(['approve', 'deny']), remember: oneOf(REMEMBER) },
+  }),
+  forwarded: true,
+});
+
+export const settlePendingCommand = defineCommand({
+  kind: 'settle-pending',
+  decide: decideSettlePending,
+  gate: 'governance',
+});

@@ -1,6 +1,7 @@
 import { APPROVALS_MAX, PENDING_KEPT_SECONDS, REMOVE_BATCH_MAX } from '../base/limits.js';
 import type { SubjectId } from '../base/meanings.js';
 import { instantAfter } from '../base/time.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { numbered } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -31,7 +32,7 @@ export interface DropDecidedOutcome {
 }
 
 /** Leaves an action of another home, one that was decided lately, a vote on an action that is here, and what is beyond a batch. */
-export function* decideDropDecided(
+function* decideDropDecided(
   { pendings, votes }: DropDecided,
   { now }: DecisionContext,
 ): Deciding<DropDecidedOutcome> {
@@ -58,3 +59,9 @@ export function* decideDropDecided(
   }
   return decided({ dropped: mutations.length }, mutations);
 }
+
+export const dropDecidedCommand = defineCommand({
+  kind: 'drop-decided',
+  decide: decideDropDecided,
+  gate: 'upkeep',
+});

@@ -2,6 +2,7 @@ import { REMEMBERED_LIST_MAX } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { GATES } from '../decide/gate.js';
 import { ownOrigin, recordsWith } from '../decide/reads.js';
@@ -40,7 +41,7 @@ export interface EndSessionsOutcome {
 const ALL_GATES = ['', ...GATES, 'link'] as const;
 
 /** FORBIDDEN for a decision of another agent. */
-export function* decideForgetDecision({
+function* decideForgetDecision({
   namespace,
   actionType,
   agentId,
@@ -62,7 +63,7 @@ export function* decideForgetDecision({
 }
 
 /** Decisions of other nodes stay: those nodes end them. */
-export function* decideEndSessions(
+function* decideEndSessions(
   _command: EndSessions,
   { policy }: DecisionContext,
 ): Deciding<EndSessionsOutcome> {
@@ -79,3 +80,15 @@ export function* decideEndSessions(
     ended.map((row) => dropRecord(rememberedKind, row, 'session_ended')),
   );
 }
+
+export const forgetDecisionCommand = defineCommand({
+  kind: 'forget-decision',
+  decide: decideForgetDecision,
+  gate: 'governance',
+});
+
+export const endSessionsCommand = defineCommand({
+  kind: 'end-sessions',
+  decide: decideEndSessions,
+  gate: 'governance',
+});

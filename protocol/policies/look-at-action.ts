@@ -1,4 +1,5 @@
 import type { MemoryId } from '../base/meanings.js';
+import { defineCommand } from '../decide/command.js';
 import type { Deciding, PutAside } from '../decide/deciding.js';
 
 /** Asks what a command would do, as hooks of policies hear it. Nothing changes. */
@@ -22,6 +23,12 @@ export interface LookAtActionOutcome {
 
 /** The failure is that of the command. */
 // biome-ignore lint/correctness/useYield: the chain runs the rule of the command.
-export function* decideLookAtAction({ command }: LookAtAction): Deciding<LookAtActionOutcome> {
+function* decideLookAtAction({ command }: LookAtAction): Deciding<LookAtActionOutcome> {
   return { ok: true, value: { value: { action: null }, mutations: [], looksAt: command } };
 }
+
+export const lookAtActionCommand = defineCommand({
+  kind: 'look-at-action',
+  decide: decideLookAtAction,
+  gate: 'governance',
+});

@@ -2,21 +2,22 @@ import { canonicalJson } from '../base/canonical-json.js';
 import type { DetailsOf } from '../base/error-details.js';
 import type { MemoryId } from '../base/meanings.js';
 import { detailsOf, type Failure, failure } from '../base/result.js';
+import { type AnyCommand, type AnyDeclared, gatedBy } from '../decide/command.js';
 import type { Approved, DecisionContext } from '../decide/deciding.js';
+import type { GatedPlace } from '../decide/gate.js';
 import type { PermissionOp, PermissionRule } from '../decide/permissions.js';
 import type { Reading } from '../decide/reads.js';
 import { recordRow } from '../decide/record-writes.js';
 import { requesterViewer } from '../decide/requester.js';
 import type { SeenRow } from '../decide/rows.js';
 import { ownerOf } from '../identity/owner.js';
-import { type Changes, type GatedPlace, memoryChanges } from '../memory/changes.js';
+import { type Changes, memoryChanges } from '../memory/changes.js';
 import type { Approver, GatePolicy, PolicyProblem } from '../namespaces/effective-policy.js';
 import { gateOf, isRegistered } from '../namespaces/gate-policy.js';
 import { hasPolicies } from '../namespaces/reads.js';
-import type { Command } from '../release.js';
 import { ruleDecision } from '../rules/permission-rules.js';
 import { hasRulesForWrites, ruleRefusal } from '../rules/rules-for-writes.js';
-import { type GatedAction, gatedAction, gatedWord } from './gated-action.js';
+import { type GatedAction, gatedAction } from './gated-action.js';
 import { noteRefusal, type RefusedPlace } from './note-refusal.js';
 import type { AskedPlace, ComingRow } from './pending-kind.js';
 import { rememberedId, rememberedKind } from './remembered-kind.js';
@@ -47,22 +48,27 @@ export type Judge = (changes: Changes) => Reading<PolicyVerdict>;
  * evaluated; APPROVAL_REQUIRED, with the action in its details, for what must wait. In the mode `advisory` nothing is refused,
  * in `off` nothing is asked. What is refused is recorded in the audit chain, although the command changes nothing.
  */
-export function* policy(command: Command, context: DecisionContext): Reading<Judge | null> {
-  if (gatedWord(command) === null) return null;
+export function* policy(
+  declared: AnyDeclared,
+  command: AnyCommand,
+  context: DecisionContext,
+): Reading<Judge | null> {
+  if (gatedBy(declared, command) === null) return null;
   const { mode, rules } = context.policy.governance;
   const isGoverned = mode !== 'off' && (rules.length > 0 || (yield* hasPolicies()));
   const isRuled = yield* hasRulesForWrites(context);
   if (!isGoverned && !isRuled) return null;
-  return (changes) => judge(command, changes, { isGoverned, isRuled }, context);
+  return (changes) =>
+    judge(() => gatedAction(declared, command, changes), changes, { isGoverned, isRuled }, context);
 }
 
 function* judge(
-  command: Command,
+  asked: () => Reading<GatedAction | null>,
   changes: Changes,
   { isGoverned, isRuled }: { readonly isGoverned: boolean; readonly isRuled: boolean },
   context: DecisionContext,
 ): Reading<PolicyVerdict> {
-  const action = yield* gatedAction(command, changes);
+  const action = yield* asked();
   if (action === null) return ALLOW;
   const forbidden = isRuled ? yield* ruledOut(action, context) : null;
   if (forbidden !== null) return { verdict: 'refuse', failure: forbidden };
@@ -84,12 +90,12 @@ function* judge(
  * so now: a question of a permission rule gives no caller more rights.
  */
 export const approvedPolicy =
-  (command: Command, approved: Approved, context: DecisionContext): Judge =>
+  (declared: AnyDeclared, command: AnyCommand, approved: Approved, context: DecisionContext): Judge =>
   (changes) =>
-    judgeApproved(command, approved, changes, context);
+    judgeApproved(() => gatedAction(declared, command, changes), approved, changes, context);
 
 function* judgeApproved(
-  command: Command,
+  asked: () => Reading<GatedAction | null>,
   approved: Approved,
   changes: Changes,
   context: DecisionContext,
@@ -97,7 +103,7 @@ function* judgeApproved(
   const rows = yield* seenRows(changes, requesterViewer(approved.requester.requestedBy));
   const changed = changedSince(approved.reads, rows, approved.pendingId);
   if (changed !== null) return { verdict: 'refuse', failure: changed };
-  const action = yield* gatedAction(command, changes);
+  const action = yield* asked();
   if (action === null) return ALLOW;
   const forbidden = yield* ruledOut(action, context);
   if (forbidden !== null) return { verdict: 'refuse', failure: forbidden };

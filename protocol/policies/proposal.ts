@@ -2,7 +2,6 @@ import type { MemoryId } from '../base/meanings.js';
 import { isObject, isText } from '../kinds/payload.js';
 import { type Memory, memoryJson } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
-import type { GatedKind } from './gated-action.js';
 
 /** A command as a record of a pending action holds it. A peer may have written it, so nothing of it is sure. */
 type Held = Readonly<Record<string, unknown>>;
@@ -20,8 +19,8 @@ export interface Proposal {
 
 const NOTHING = { about: [], brings: null, scope: null } as const;
 
-/** The proposal of each command that can wait. */
-const PROPOSALS: { readonly [K in GatedKind]: (held: Held) => Proposal | null } = {
+/** The proposal of each command that can wait (test/architecture/gated-commands.test.ts compares the two). */
+export const PROPOSALS: Readonly<Record<string, (held: Held) => Proposal | null>> = {
   'store-memory': (held) => written(held),
   'register-entity': (held) => written(held, { aliases: held['aliases'] }),
   'send-message': (held) => written(held),
@@ -45,7 +44,6 @@ const PROPOSALS: { readonly [K in GatedKind]: (held: Held) => Proposal | null } 
     const { title, namespace, tier } = isObject(result) ? result : {};
     return ofRows(ids, { ids, title, namespace, tier, summary });
   },
-  'forget-memories': () => null,
   'create-link': ({ link, asked }) => ofLink(link, asked),
   'invalidate-link': ({ link, validUntil }) => ofLink(link, { valid_until: validUntil }),
   'drop-links': ({ sourceId: source_id, targetId: target_id, relation }) =>
@@ -56,7 +54,7 @@ const PROPOSALS: { readonly [K in GatedKind]: (held: Held) => Proposal | null } 
 export function proposalOf(held: Held): Proposal | null {
   const { kind } = held;
   if (typeof kind !== 'string' || !Object.hasOwn(PROPOSALS, kind)) return null;
-  return PROPOSALS[kind as GatedKind](held);
+  return PROPOSALS[kind]!(held);
 }
 
 /** The approver of a pending action as a policy names it. */

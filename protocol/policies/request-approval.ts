@@ -2,6 +2,7 @@ import { PENDING_SECONDS_MAX, PENDINGS_OPEN_MAX } from '../base/limits.js';
 import type { AgentId, MemoryId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import { instantAfter } from '../base/time.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided, type PutAside } from '../decide/deciding.js';
 import { numbered } from '../decide/home.js';
 import { ownOrigin, tombstoneOf } from '../decide/reads.js';
@@ -48,7 +49,7 @@ export interface RequestApprovalOutcome {
  * a request is charged as what it stores would be; PENDING_ACTION_STATE_INVALID for a request that was sent
  * before and whose action is removed: it would be executed again.
  */
-export function* decideRequestApproval(
+function* decideRequestApproval(
   request: RequestApproval,
   context: DecisionContext,
 ): Deciding<RequestApprovalOutcome> {
@@ -113,3 +114,9 @@ function pendingOf(request: RequestApproval, context: DecisionContext): PendingA
     remember: null,
   };
 }
+
+export const requestApprovalCommand = defineCommand({
+  kind: 'request-approval',
+  decide: decideRequestApproval,
+  gate: 'governance',
+});

@@ -2,6 +2,7 @@ import { HOME_NUMBER_MAX } from '../base/limits.js';
 import type { PeerId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import { type Adoption, adoptionKind, MESH_NAMESPACE } from '../decide/adoption-kind.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { adoptionsBy, homeOf } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -31,10 +32,7 @@ export interface AdoptPeerOutcome {
  * Adopts the subjects of a node. CONFLICT when this node is their home already. The former home loses against every
  * later write here, whenever it returns, because each write carries the higher home number.
  */
-export function* decideAdoptPeer(
-  { peerId, by }: AdoptPeer,
-  context: DecisionContext,
-): Deciding<AdoptPeerOutcome> {
+function* decideAdoptPeer({ peerId, by }: AdoptPeer, context: DecisionContext): Deciding<AdoptPeerOutcome> {
   if (!isPeerId(peerId)) {
     const message = `"${peerId}" is not a peer id; "mesh status" shows the peer ids of the mesh`;
     return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });
@@ -75,3 +73,9 @@ function* makersOf(peerId: string, self: string): Reading<ReadonlyMap<string, nu
   }
   return makers;
 }
+
+export const adoptPeerCommand = defineCommand({
+  kind: 'adopt-peer',
+  decide: decideAdoptPeer,
+  gate: 'operator',
+});

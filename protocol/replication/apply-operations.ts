@@ -4,6 +4,7 @@ import { isSameKey } from '../base/key-text.js';
 import { CLOCK_AHEAD_MS_MAX, PEER_ORIGINS_MAX } from '../base/limits.js';
 import type { Origin } from '../base/meanings.js';
 import { includes } from '../base/version-vector.js';
+import { defineCommand, operationsBytes } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { mayWrite } from '../decide/home.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -88,10 +89,7 @@ export interface RetryParkedOutcome {
  * operation that it already has. It refuses an operation that it cannot append now; the peer may offer it again. It
  * parks an operation that may have no effect, so the chain continues. The whole command fails only for a used nonce.
  */
-export function* decideApplyOperations(
-  command: ApplyOperations,
-  context: DecisionContext,
-): Deciding<ApplyOutcome> {
+function* decideApplyOperations(command: ApplyOperations, context: DecisionContext): Deciding<ApplyOutcome> {
   const { nonce } = command;
   const first: Mutation[] = [];
   if (nonce !== null) {
@@ -295,10 +293,7 @@ function* epochEffect(operation: Readable, context: DecisionContext): Reading<Ef
 }
 
 /** Applies parked operations that can have an effect now. */
-export function* decideRetryParked(
-  command: RetryParked,
-  context: DecisionContext,
-): Deciding<RetryParkedOutcome> {
+function* decideRetryParked(command: RetryParked, context: DecisionContext): Deciding<RetryParkedOutcome> {
   const operations = yield* parkedOperations(command);
   let applied = 0;
   for (const [, wire] of operations) {
@@ -312,3 +307,16 @@ export function* decideRetryParked(
   }
   return decided({ applied, last: operations.at(-1)?.[0] ?? null }, []);
 }
+
+export const applyOperationsCommand = defineCommand({
+  kind: 'apply-operations',
+  decide: decideApplyOperations,
+  gate: 'peer',
+  bytes: ({ operations }) => operationsBytes(operations),
+});
+
+export const retryParkedCommand = defineCommand({
+  kind: 'retry-parked',
+  decide: decideRetryParked,
+  gate: 'upkeep',
+});

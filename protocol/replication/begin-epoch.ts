@@ -1,5 +1,6 @@
 import type { Origin } from '../base/meanings.js';
 import { fail } from '../base/result.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { after, ownOrigin, type Reading } from '../decide/reads.js';
 import type { EpochNotice } from '../log/epoch-notice.js';
@@ -28,10 +29,7 @@ export interface BeginEpochOutcome {
 }
 
 /** Starts a new epoch. Afterwards peers send the old origin's operations back like those of any other origin. */
-export function* decideBeginEpoch(
-  command: BeginEpoch,
-  context: DecisionContext,
-): Deciding<BeginEpochOutcome> {
+function* decideBeginEpoch(command: BeginEpoch, context: DecisionContext): Deciding<BeginEpochOutcome> {
   const { epoch, reason } = command;
   const self = yield* ownOrigin();
   const keep = command.keep ?? self.seq;
@@ -49,3 +47,9 @@ export function* noticeOf(from: Origin, keep: number): Reading<EpochNotice | nul
   const renamed = yield* operationHash({ origin: from, seq: keep + 1 });
   return renamed === null ? null : { from, keep, renamed };
 }
+
+export const beginEpochCommand = defineCommand({
+  kind: 'begin-epoch',
+  decide: decideBeginEpoch,
+  gate: 'operator',
+});

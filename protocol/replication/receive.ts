@@ -1,4 +1,5 @@
 import { fail } from '../base/result.js';
+import { defineCommand, textBytes } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { tombstoneOf } from '../decide/reads.js';
 import { ownerOf } from '../identity/owner.js';
@@ -43,7 +44,7 @@ type Outcome = ReceiveMemoryOutcome;
  * change. FORBIDDEN when it would touch a namespace outside its sender's scope, or the row of an agent in whose name the
  * sender may not write. Receiving it again changes nothing.
  */
-export function* decideReceive(command: ReceiveMemory, context: DecisionContext): Deciding<Outcome> {
+function* decideReceive(command: ReceiveMemory, context: DecisionContext): Deciding<Outcome> {
   const { memory } = command;
   const holder = yield* memoryByTitle(memory.title, memory.namespace);
   const named = holder?.id === memory.id ? holder : yield* memoryById(memory.id);
@@ -135,3 +136,12 @@ function newerOf(row: MemoryRow, incoming: Memory): Memory {
   };
   return withAttestation(text, incoming);
 }
+
+export const receiveMemoryCommand = defineCommand({
+  kind: 'receive-memory',
+  decide: decideReceive,
+  gate: 'peer',
+  bytes: ({ memory }) => textBytes(memory.content, memory.metadata),
+  text: ({ memory }) => memory.content,
+  writes: ['mail', 'reserved'],
+});

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../base/canonical-json.js';
 import { includes } from '../base/version-vector.js';
+import { defineCommand, operationsBytes } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, ownOrigin, type Reading } from '../decide/reads.js';
@@ -62,10 +63,7 @@ class Sums {
  * Makes the rows of subjects match the log, whatever they hold now (design: mesh, "Anti-entropy"). Idempotent: a
  * correct row is not written.
  */
-export function* decideRepairSubjects(
-  command: RepairSubjects,
-  context: DecisionContext,
-): Deciding<RepairOutcome> {
+function* decideRepairSubjects(command: RepairSubjects, context: DecisionContext): Deciding<RepairOutcome> {
   const repaired: RepairedRow[] = [];
   const missing: MissingPayload[] = [];
   const unreadable: MissingPayload[] = [];
@@ -333,3 +331,10 @@ function rowProblem(
     sameDots(kept, siblings);
   return right ? null : 'damaged';
 }
+
+export const repairSubjectsCommand = defineCommand({
+  kind: 'repair-subjects',
+  decide: decideRepairSubjects,
+  gate: 'upkeep',
+  bytes: ({ operations }) => operationsBytes(operations),
+});

@@ -1,5 +1,6 @@
 import type { Origin } from '../base/meanings.js';
 import { fail } from '../base/result.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { after, ownOrigin } from '../decide/reads.js';
 import type { Subject } from '../kinds/kind.js';
@@ -33,10 +34,7 @@ export interface ResetClockOutcome {
 }
 
 /** The rows stay as they are, but for their stamps: the new stamps are later than all others in the log. */
-export function* decideResetClock(
-  command: ResetClock,
-  context: DecisionContext,
-): Deciding<ResetClockOutcome> {
+function* decideResetClock(command: ResetClock, context: DecisionContext): Deciding<ResetClockOutcome> {
   const { reason, dryRun } = command;
   const { aheadMs, tails } = yield* logAhead();
   const renamed: RenamedTail[] = [];
@@ -59,3 +57,9 @@ export function* decideResetClock(
 /** Almost always one origin is ahead; a restore while the clock was ahead leaves two. The log continues in the last. */
 const epochOf = (epoch: string, before: number): string =>
   (BigInt(`0x${epoch}`) ^ BigInt(before)).toString(16).padStart(epoch.length, '0');
+
+export const resetClockCommand = defineCommand({
+  kind: 'reset-clock',
+  decide: decideResetClock,
+  gate: 'operator',
+});

@@ -1,4 +1,5 @@
 import type { AgentId } from '../base/meanings.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
@@ -25,7 +26,7 @@ export interface DropPayloads {
 
 /** Remembers a finding about the state of the rows; local, not replicated. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
-export function* decideNoteIntegrity({ name, facts, audit }: NoteIntegrity): Deciding<Done> {
+function* decideNoteIntegrity({ name, facts, audit }: NoteIntegrity): Deciding<Done> {
   const mutations: Mutation[] = [noteIntegrity({ name, facts })];
   if (audit !== null) mutations.push(appendAudit({ event: { ...audit, payload: facts } }));
   return decided({}, mutations);
@@ -33,6 +34,18 @@ export function* decideNoteIntegrity({ name, facts, audit }: NoteIntegrity): Dec
 
 /** Drops payloads that another version has superseded; a superseded version stays superseded. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
-export function* decideDropPayloads({ places }: DropPayloads): Deciding<Done> {
+function* decideDropPayloads({ places }: DropPayloads): Deciding<Done> {
   return decided({}, [dropPayloads({ places })]);
 }
+
+export const noteIntegrityCommand = defineCommand({
+  kind: 'note-integrity',
+  decide: decideNoteIntegrity,
+  gate: 'upkeep',
+});
+
+export const dropPayloadsCommand = defineCommand({
+  kind: 'drop-payloads',
+  decide: decideDropPayloads,
+  gate: 'upkeep',
+});

@@ -1,3 +1,4 @@
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
 import type { Subject } from '../kinds/kind.js';
 import { dropSuspects, noteSuspects } from './mutations.js';
@@ -16,12 +17,24 @@ export interface SettleSuspects {
 
 /** Marks subjects whose rows were found damaged. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
-export function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Done> {
+function* decideNoteSuspects({ subjects }: NoteSuspects): Deciding<Done> {
   return decided({}, [noteSuspects({ subjects })]);
 }
 
 /** Ends the repair of suspects. */
 // biome-ignore lint/correctness/useYield: a decision is a generator; this one reads nothing.
-export function* decideSettleSuspects({ subjects }: SettleSuspects): Deciding<Done> {
+function* decideSettleSuspects({ subjects }: SettleSuspects): Deciding<Done> {
   return decided({}, [dropSuspects({ subjects })]);
 }
+
+export const noteSuspectsCommand = defineCommand({
+  kind: 'note-suspects',
+  decide: decideNoteSuspects,
+  gate: 'upkeep',
+});
+
+export const settleSuspectsCommand = defineCommand({
+  kind: 'settle-suspects',
+  decide: decideSettleSuspects,
+  gate: 'upkeep',
+});

@@ -1,4 +1,5 @@
 import { fail } from '../base/result.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
 import { useNonce } from './mutations.js';
 import { nonceUsed } from './reads.js';
@@ -12,9 +13,15 @@ export interface UseNonce {
 }
 
 /** Remembers a nonce for good. */
-export function* decideUseNonce({ nonce }: UseNonce): Deciding<Done> {
+function* decideUseNonce({ nonce }: UseNonce): Deciding<Done> {
   const used = yield* nonceUsed(nonce);
   return used ? replayed() : decided({}, [useNonce({ nonce })]);
 }
 
 export const replayed = () => fail('x_memory_nonce_replay', 'this nonce was used before');
+
+export const useNonceCommand = defineCommand({
+  kind: 'use-nonce',
+  decide: decideUseNonce,
+  gate: 'no memory',
+});

@@ -4,6 +4,7 @@ import { type Failure, fail, failed, failure } from '../base/result.js';
 import { RULE_MATCHER_BYTES_MAX, RULE_REASON_LENGTH_MAX, RULES_MAX } from '../base/rule-limits.js';
 import { characters, utf8Bytes } from '../base/utf8.js';
 import { MESH_NAMESPACE } from '../decide/adoption-kind.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import { appendAudit } from '../decide/mutations.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
@@ -30,7 +31,7 @@ export interface RemoveRule {
 }
 
 /** Writes a rule. CONFLICT when it exists, or was changed meanwhile. What must be signed: decide/guard-rules.ts. */
-export function* decidePutRule({ rule, replaces, by }: PutRule): Deciding<{ readonly rule: Rule }> {
+function* decidePutRule({ rule, replaces, by }: PutRule): Deciding<{ readonly rule: Rule }> {
   const problem = problemOf(rule);
   if (problem !== null) return failed(problem);
   const before = (yield* recordRow(ruleKind, rule.rule_id))?.image ?? null;
@@ -57,7 +58,7 @@ export function* decidePutRule({ rule, replaces, by }: PutRule): Deciding<{ read
 }
 
 /** Removes a rule. */
-export function* decideRemoveRule({ id, by }: RemoveRule): Deciding<{ readonly rule: Rule }> {
+function* decideRemoveRule({ id, by }: RemoveRule): Deciding<{ readonly rule: Rule }> {
   const row = yield* recordRow(ruleKind, id);
   if (row === null) return notFound(id);
   const rule = row.image;
@@ -92,3 +93,15 @@ function problemOf(rule: Rule): Failure | null {
   const problem = ruleProblem(rule);
   return problem === null ? null : { code: 'VALIDATION_FAILED', message: problem };
 }
+
+export const putRuleCommand = defineCommand({
+  kind: 'put-rule',
+  decide: decidePutRule,
+  gate: 'governance',
+});
+
+export const removeRuleCommand = defineCommand({
+  kind: 'remove-rule',
+  decide: decideRemoveRule,
+  gate: 'governance',
+});

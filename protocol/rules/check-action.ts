@@ -1,4 +1,5 @@
 import type { AgentId } from '../base/meanings.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { appendAudit } from '../decide/mutations.js';
 import type { AuditEvent } from '../log/audit.js';
@@ -17,7 +18,7 @@ export interface CheckAction {
 const LOGGED_NAMED_MAX = 20;
 
 /** The record does not quote the action, which may hold secrets. */
-export function* decideCheckAction(
+function* decideCheckAction(
   { action, agentId }: CheckAction,
   context: DecisionContext,
 ): Deciding<{ readonly said: RuleDecision }> {
@@ -34,3 +35,9 @@ export function* decideCheckAction(
     events.map((event) => appendAudit({ event })),
   );
 }
+
+export const checkActionCommand = defineCommand({
+  kind: 'check-action',
+  decide: decideCheckAction,
+  gate: 'governance',
+});

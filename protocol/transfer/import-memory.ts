@@ -1,6 +1,7 @@
 import { canonicalJson } from '../base/canonical-json.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand, textBytes } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { tombstoneOf } from '../decide/reads.js';
@@ -42,10 +43,7 @@ export interface ImportMemoryOutcome {
  * inserted as it is. CONFLICT where another memory holds the title with another text, unless the caller asks for a
  * merge. Importing the same row again changes nothing.
  */
-export function* decideImport(
-  command: ImportMemory,
-  context: DecisionContext,
-): Deciding<ImportMemoryOutcome> {
+function* decideImport(command: ImportMemory, context: DecisionContext): Deciding<ImportMemoryOutcome> {
   const { memory } = command;
   const named = yield* memoryById(memory.id);
   if (named?.namespace === AGENTS_NAMESPACE || memory.namespace === AGENTS_NAMESPACE)
@@ -148,3 +146,12 @@ function keptAttestation(row: MemoryRow, merged: Memory, incoming: Memory): Memo
     },
   };
 }
+
+export const importMemoryCommand = defineCommand({
+  kind: 'import-memory',
+  decide: decideImport,
+  gate: 'operator',
+  bytes: ({ memory }) => textBytes(memory.content, memory.metadata),
+  text: ({ memory }) => memory.content,
+  writes: ['mail', 'reserved'],
+});

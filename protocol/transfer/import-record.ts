@@ -3,6 +3,7 @@ import { HEADER_TEXT_LENGTH_MAX } from '../base/limits.js';
 import { fail, failed, ok, type Result } from '../base/result.js';
 import { canonicalInstant } from '../base/time.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { subjectRow, tombstoneOf } from '../decide/reads.js';
 
@@ -51,10 +52,7 @@ export function importableKind(kinds: Kinds, name: string): Result<Kind> {
  * Imports a record. A stored record with the same text, or with the same or a later `updated_at`, stays as it is; an
  * import never changes records of kinds without that member. CONFLICT when the record is stored in another namespace.
  */
-export function* decideImportRecord(
-  command: ImportRecord,
-  { kinds }: DecisionContext,
-): Deciding<ImportedRecord> {
+function* decideImportRecord(command: ImportRecord, { kinds }: DecisionContext): Deciding<ImportedRecord> {
   const { record, revive } = command;
   const importable = importableKind(kinds, record.kind);
   if (!importable.ok) return failed(importable.error);
@@ -111,3 +109,9 @@ function problemOf(
     ? null
     : ['updated_at', 'must be an instant in UTC with milliseconds'];
 }
+
+export const importRecordCommand = defineCommand({
+  kind: 'import-record',
+  decide: decideImportRecord,
+  gate: 'operator',
+});

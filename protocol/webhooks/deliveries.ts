@@ -6,6 +6,7 @@ import {
 } from '../base/limits.js';
 import type { Instant } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import {
   addRow,
@@ -77,7 +78,7 @@ export interface PassEvents {
 }
 
 /** Counts the attempts. The one after the last wait that fails makes its event a dead letter. */
-export function* decideRecordDeliveries(
+function* decideRecordDeliveries(
   { subscriptionId, acknowledged, failed, through = 0 }: RecordDeliveries,
   { now, nowMs }: DecisionContext,
 ): Deciding<RecordDeliveriesOutcome> {
@@ -196,7 +197,7 @@ class Ended {
  * Does nothing where there is no such subscription, or where it belongs to another agent. Events that were sent again too
  * often stay as they are.
  */
-export function* decideResendEvents(
+function* decideResendEvents(
   { subscriptionId, since, limit, viewer }: ResendEvents,
   { nowMs }: DecisionContext,
 ): Deciding<ResendEventsOutcome> {
@@ -227,7 +228,7 @@ export function* decideResendEvents(
   ]);
 }
 
-export function* decidePassEvents({ through, except, revision }: PassEvents): Deciding<object> {
+function* decidePassEvents({ through, except, revision }: PassEvents): Deciding<object> {
   if ((yield* subscriptionRevision()) !== revision) return decided({}, []);
   const where = { status: 'active', passed_seq: { before: through }, id: { notIn: except } };
   return decided({}, [changeRows(subscriptionKind, where, { passed_seq: through })]);
@@ -243,4 +244,22 @@ const deadLetterOf = (event: OutboxEvent, last_failed_at: Instant): Omit<DeadLet
   last_error: event.last_error ?? '',
   first_failed_at: event.first_failed_at ?? last_failed_at,
   last_failed_at,
+});
+
+export const recordDeliveriesCommand = defineCommand({
+  kind: 'record-deliveries',
+  decide: decideRecordDeliveries,
+  gate: 'upkeep',
+});
+
+export const resendEventsCommand = defineCommand({
+  kind: 'resend-events',
+  decide: decideResendEvents,
+  gate: 'no memory',
+});
+
+export const passEventsCommand = defineCommand({
+  kind: 'pass-events',
+  decide: decidePassEvents,
+  gate: 'upkeep',
 });

@@ -1,5 +1,6 @@
 import { ANNOUNCED_EVENTS_MAX, SUBSCRIPTION_HISTORY_MAX, SUBSCRIPTIONS_MAX } from '../base/limits.js';
 import type { AgentId, Instant } from '../base/meanings.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, decided } from '../decide/deciding.js';
 import { countLocalRows, dropRows, lastNumberOf, localRows, putRow } from '../decide/local-rows.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -38,7 +39,7 @@ class Pruned {
   }
 }
 
-export function* decidePruneEvents({ before, limit }: PruneEvents): Deciding<{ readonly more: boolean }> {
+function* decidePruneEvents({ before, limit }: PruneEvents): Deciding<{ readonly more: boolean }> {
   const subscriptions = yield* localRows(subscriptionKind, { limit: SUBSCRIPTIONS_MAX });
   const pruned = new Pruned(subscriptions);
   const events = yield* spentEvents(subscriptions, before, limit);
@@ -189,3 +190,9 @@ function* lostEvents(
   });
   return { each, isAll };
 }
+
+export const pruneEventsCommand = defineCommand({
+  kind: 'prune-events',
+  decide: decidePruneEvents,
+  gate: 'upkeep',
+});

@@ -1,6 +1,7 @@
 import { SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX } from '../base/limits.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { countLocalRows, dropRows, lastNumberOf, localRow, putRow } from '../decide/local-rows.js';
 import { announcedKind, deadLetterKind, outboxKind } from './outbox.js';
@@ -27,7 +28,7 @@ export interface Unsubscribe {
 }
 
 /** QUOTA_EXCEEDED where there are too many. */
-export function* decideSubscribe(
+function* decideSubscribe(
   { subscription, viewer }: Subscribe,
   context: DecisionContext,
 ): Deciding<{ readonly subscription: Subscription }> {
@@ -64,7 +65,7 @@ export function* decideSubscribe(
 }
 
 /** Removes nothing where there is no such subscription, or where it belongs to another agent. */
-export function* decideUnsubscribe({ id, viewer }: Unsubscribe): Deciding<{ readonly removed: boolean }> {
+function* decideUnsubscribe({ id, viewer }: Unsubscribe): Deciding<{ readonly removed: boolean }> {
   const known = yield* localRow(subscriptionKind, { id });
   if (known === null || !isOwn(known, viewer)) return decided({ removed: false }, []);
   return decided({ removed: true }, [
@@ -74,3 +75,15 @@ export function* decideUnsubscribe({ id, viewer }: Unsubscribe): Deciding<{ read
     yield* listChanged(),
   ]);
 }
+
+export const subscribeCommand = defineCommand({
+  kind: 'subscribe',
+  decide: decideSubscribe,
+  gate: 'no memory',
+});
+
+export const unsubscribeCommand = defineCommand({
+  kind: 'unsubscribe',
+  decide: decideUnsubscribe,
+  gate: 'no memory',
+});

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type GatedKind, gatedKinds, readPutAside } from '../../protocol/policies/gated-action.js';
-import { type Command, RULES } from '../../protocol/release.js';
+import { canWait } from '../../protocol/decide/command.js';
+import { PROPOSALS } from '../../protocol/policies/proposal.js';
+import { COMMANDS, type Command, type GatedKind } from '../../protocol/release.js';
 import { governedWriter } from '../support/governed-writer.js';
 import { aMemory, linking, OPERATOR } from '../support/memories.js';
 
@@ -69,15 +70,18 @@ const sent = (command: object): Sent => JSON.parse(JSON.stringify(command)) as S
 /** Members that a sender may leave out. */
 const OPTIONAL: ReadonlySet<string> = new Set(['vertical', 'archive']);
 
-const waiting = gatedKinds().filter(({ canWait }) => canWait);
+const GATED = COMMANDS.all.filter(({ gate }) => typeof gate !== 'string');
+const waiting = GATED.filter(canWait);
+const readPutAside: typeof COMMANDS.readPutAside = (command, by) => COMMANDS.readPutAside(command, by);
 
 describe('a command that waits for its approval', () => {
   it('is of a kind that has a sample here; only a forget never waits', () => {
     assert.deepEqual(waiting.map(({ kind }) => kind).sort(), Object.keys(SAMPLES).sort());
     assert.deepEqual(
-      gatedKinds().flatMap(({ kind, canWait }) => (canWait ? [] : [kind])),
+      GATED.filter((declared) => !canWait(declared)).map(({ kind }) => kind),
       ['forget-memories'],
     );
+    assert.deepEqual(Object.keys(PROPOSALS).sort(), Object.keys(SAMPLES).sort());
   });
 
   for (const { kind } of waiting) {
@@ -118,8 +122,12 @@ describe('a command that waits for its approval', () => {
   }
 
   it('of another kind is neither read nor executed, whatever approves it', () => {
-    const gated = new Set<string>(gatedKinds().map(({ kind }) => kind));
-    const others = [...Object.keys(RULES).filter((kind) => !gated.has(kind)), 'forget-memories', 'no-such'];
+    const gated = new Set<string>(GATED.map(({ kind }) => kind));
+    const others = [
+      ...COMMANDS.all.map(({ kind }) => kind).filter((kind) => !gated.has(kind)),
+      'forget-memories',
+      'no-such',
+    ];
     const node = governedWriter();
     node.register('ai:lead');
     const before = node.db.prepare('SELECT count(*) FROM memories').pluck().get();

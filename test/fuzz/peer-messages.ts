@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ROSTER_PATH } from '../../node/mesh/mesh-answers.js';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { memoryPayload } from '../../protocol/memory/memory-kind.js';
-import { KINDS, RULES } from '../../protocol/release.js';
+import { KINDS, COMMANDS as RELEASED } from '../../protocol/release.js';
 import { forwardSchema } from '../../protocol/wire/forward.js';
 import {
   COMMANDS_PATH,
@@ -57,7 +57,7 @@ const SHAPES = {
   head: schemaOf(head),
 };
 const WORDS = KINDS.all.flatMap(({ words }) => Object.keys(words));
-const COMMANDS = Object.keys(RULES);
+const COMMANDS = RELEASED.all.map(({ kind }) => kind);
 const HEADER_GARBAGE: readonly Readonly<Record<string, string | undefined>>[] = [
   { 'x-memory-sig': undefined },
   { 'x-memory-sig': 'ed25519=AAAA' },

@@ -54,7 +54,7 @@ export const product: JoinMesh = (run) => {
     clockAheadMs: () => mesh.clockAheadMs(),
     replicated: (origin, from, to, deadlineMs) => mesh.replicated(origin, from, to, deadlineMs),
     forward: (peerId, command) => mesh.forward(peerId, command),
-    forwarded: SIM_CHAIN.forwarded,
+    commands: SIM_CHAIN.commands,
   };
   const receiver = new SyncReceiver({
     store,
@@ -75,7 +75,7 @@ export const product: JoinMesh = (run) => {
     log,
     metrics: { messageRefused: () => undefined, operationsReceived: () => undefined },
     legacy: null,
-    forwarded: SIM_CHAIN.forwarded,
+    commands: SIM_CHAIN.commands,
     onDiffering: (peerId) => mesh.differing(peerId),
   });
   const membership: Membership = {

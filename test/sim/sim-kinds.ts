@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { defineOperation } from '../../node/pipeline/operation.js';
 import { failed, ok } from '../../protocol/base/result.js';
 import { CHAIN, type Chain } from '../../protocol/chain.js';
+import { Commands, defineCommand } from '../../protocol/decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../../protocol/decide/deciding.js';
 import { homeOf } from '../../protocol/decide/home.js';
 import { putRecord, recordRow } from '../../protocol/decide/record-writes.js';
 import { Kinds } from '../../protocol/kinds/kinds.js';
 import { isCount, isText, NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import { recordKind } from '../../protocol/kinds/record-kind.js';
-import { type Command, KINDS, RULES } from '../../protocol/release.js';
+import { COMMANDS, type Command, KINDS } from '../../protocol/release.js';
 import { recordFacts } from '../support/kind-facts.js';
 
 /** A kind that only the simulator has: its declaration is all that replication needs to know. */
@@ -58,14 +59,16 @@ function* decideGrant({ id, holder }: GrantLease, _context: DecisionContext): De
 /** The rules of the release, and that of the lease. */
 export const SIM_CHAIN: Chain = {
   ...CHAIN,
-  rules: { ...RULES, 'grant-lease': decideGrant } as never,
-  forwarded: {
-    ...CHAIN.forwarded,
-    'grant-lease': (sent) => {
-      const parsed = grantShape.safeParse(sent);
-      return parsed.success ? (parsed.data as unknown as Command) : null;
-    },
-  },
+  commands: new Commands([
+    ...COMMANDS.all,
+    defineCommand({
+      kind: 'grant-lease',
+      decide: decideGrant,
+      gate: 'upkeep',
+      read: (sent) => grantShape.safeParse(sent).data ?? null,
+      forwarded: true,
+    }),
+  ]),
 };
 
 const written = z.looseObject({});

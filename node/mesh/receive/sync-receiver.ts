@@ -6,6 +6,7 @@ import { CHAIN, type Chain } from '../../../protocol/chain.js';
 import { decodeCursor } from '../../../protocol/log/cursor.js';
 import type { Have } from '../../../protocol/log/wire-operation.js';
 import type { Peer, Roster } from '../../../protocol/peers/peer.js';
+import type { Command } from '../../../protocol/release.js';
 import type { Verifier } from '../../../protocol/replication/verifier.js';
 import { parseForwarded } from '../../../protocol/wire/forward.js';
 import {
@@ -67,7 +68,7 @@ export interface SyncReceiverOptions {
   /** A peer asked for differences, and there is one. */
   readonly onDiffering?: (peerId: string) => void;
   /** The default: the commands of this release that a home decides. */
-  readonly forwarded?: Chain['forwarded'] | undefined;
+  readonly commands?: Chain['commands'] | undefined;
   /** Most nonces remembered of one peer. */
   readonly noncesMax?: number;
 }
@@ -192,7 +193,7 @@ export class SyncReceiver {
    * on.
    */
   async #forwarded({ body }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
-    const { store, clock, forwarded = CHAIN.forwarded } = this.#options;
+    const { store, clock, commands = CHAIN.commands } = this.#options;
     if (authenticated.peer.allowedNamespaces !== null || authenticated.peer.pullDenied === true) {
       return fail('FORBIDDEN', 'a peer with a scope cannot pass requests on');
     }
@@ -205,8 +206,7 @@ export class SyncReceiver {
     const used = await this.#gate.use(dated.value.nonce);
     if (!used.ok) return failed(used.error);
     const { command: sent } = read.value;
-    const check = Object.hasOwn(forwarded, sent.kind) ? forwarded[sent.kind] : undefined;
-    const command = check?.(sent) ?? null;
+    const command = commands.readForwarded(sent) as Command | null;
     if (command === null) return fail('VALIDATION_FAILED', 'a home does not decide commands of this kind');
     const decided = await store.execute(command);
     this.#options.onContact?.(authenticated.peer.peerId, null, null);

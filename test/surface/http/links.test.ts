@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { SettingFlags } from '../../../node/config/load-settings.js';
 import type { Replication } from '../../../node/pipeline/call.js';
+import { Commands } from '../../../protocol/decide/command.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { OPERATOR } from '../../support/memories.js';
 import { type Answer, type HttpNode, type NodeOptions, openHttpNode } from './http-node.js';
@@ -321,7 +322,7 @@ describe('an invalidation on a node with a quorum', () => {
       quorumWrites: 2,
       quorumTimeoutMs: 2000,
       forward: () => Promise.reject(new Error('nothing is passed on here')),
-      forwarded: {},
+      commands: new Commands([]),
       accepting: () => true,
       whenAccepting: () => Promise.resolve(),
       clockAheadMs: () => 0,

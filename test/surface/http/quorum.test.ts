@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { QuorumOutcome } from '../../../actors/mesh/parts.js';
 import type { Replication } from '../../../node/pipeline/call.js';
+import { Commands } from '../../../protocol/decide/command.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const PATH = '/api/v1/memories';
@@ -18,7 +19,7 @@ const replication: Replication = {
   quorumWrites: 2,
   quorumTimeoutMs: 2000,
   forward: () => Promise.reject(new Error('nothing is passed on here')),
-  forwarded: {},
+  commands: new Commands([]),
   accepting: () => gate === null,
   whenAccepting: () => gate ?? Promise.resolve(),
   clockAheadMs: () => 0,
