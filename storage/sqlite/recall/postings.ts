@@ -14,8 +14,8 @@ const LISTED_TOGETHER_MAX = 2_000;
 const PROBED_ROWS = 128;
 /** Rows that are listed for a query of only common words, newest first. */
 const COMMON_ROWS = 200;
-/** The same when the words are in nearly every row, so they do not distinguish rows. */
-const UNINFORMATIVE_ROWS = 24;
+/** For each row that is asked for, when the words are in nearly every row, so they do not distinguish rows. */
+const UNINFORMATIVE_SHARE = 2;
 /** The newest rows of a scope that are searched for all common words together. */
 const COMMON_WINDOW_ROWS = 5_000;
 /** Rows of the most telling common word; those with most of the other words are chosen from them. */
@@ -106,6 +106,8 @@ export class PostingsReader {
   readonly #scope: Scope;
   readonly #restriction: string | null;
   readonly #within: string | null;
+  /** Null for a scope that is not told by namespaces alone. */
+  readonly #namespaces: readonly number[] | null;
   readonly #cacheKey: string;
   readonly #cache: Map<string, Frequency>;
 
@@ -116,6 +118,7 @@ export class PostingsReader {
     this.#restriction = restriction;
     const scoped = scopeExpression(scope);
     this.#within = scoped === null && restriction === null ? null : allOf(scoped, restriction);
+    this.#namespaces = scoped === null || restriction !== null ? null : scope.namespaces;
     this.#cacheKey = `${scope.key}\n${restriction ?? ''}\n`;
     let cache = frequencies.get(database);
     if (cache === undefined) {
@@ -147,38 +150,71 @@ export class PostingsReader {
     const oldest = listed[listed.length - 1] ?? 0;
     const guess = (listed.length * newest) / Math.max(1, newest - oldest);
     const rows = Math.min(this.#scope.rows, Math.max(listed.length, Math.round(guess)));
-    if (this.#cache.size >= FREQUENCIES_MAX) this.#cache.clear();
-    this.#cache.set(this.#cacheKey + word, { rows, of: this.#scope.rows });
+    this.#remember(this.#cacheKey + word, { rows, of: this.#scope.rows });
     return rows;
+  }
+
+  #remember(key: string, frequency: Frequency): void {
+    if (this.#cache.size >= FREQUENCIES_MAX) this.#cache.clear();
+    this.#cache.set(key, frequency);
   }
 
   /** Counts the rows of each word, exactly for rare words, which it also lists. */
   #probe(terms: readonly QueryTerm[]): Word[] {
-    return terms.map((term, index) => {
+    const words = terms.map((term, index) => {
       const expression = termExpression(term);
       const key = `${term.form} ${term.word}`;
+      const common = (rows: number): Word => ({ index, expression, rows, rids: null, all: false });
       const known = this.#knownFrequency(key);
-      if (known !== undefined) return { index, expression, rows: known, rids: null, all: false };
-      const rids = this.#list(allOf(this.#within, expression), PROBED_ROWS);
-      if (rids.length >= PROBED_ROWS) {
-        return { index, expression, rows: this.#estimate(key, rids), rids: null, all: false };
-      }
-      const longer = this.#longer(term);
-      // A word that stands for itself somewhere is as telling as its own rows are few.
-      const rows = rids.length > 0 ? rids.length : longer.length;
-      const both = longer.length > 0 ? [...new Set([...rids, ...longer])] : rids;
-      return { index, expression, rows, rids: both, all: longer.length < PROBED_ROWS };
+      if (known !== undefined) return { common: common(known), own: [], longer: [] };
+      const own = this.#rowsOf(expression);
+      if (own.length >= PROBED_ROWS) return { common: common(this.#estimate(key, own)), own: [], longer: [] };
+      const head = headExpression(term);
+      return { common: null, index, expression, own, longer: head === null ? [] : this.#rowsOf(head) };
+    });
+    const isInScope = this.#scoped(words.flatMap(({ own, longer }) => [...own, ...longer]));
+    return words.map((word): Word => {
+      if (word.common !== null) return word.common;
+      const own = word.own.filter(isInScope);
+      const longer = word.longer.filter(isInScope);
+      return {
+        index: word.index,
+        expression: word.expression,
+        // A word that stands for itself somewhere is as telling as its own rows are few.
+        rows: own.length > 0 ? own.length : longer.length,
+        rids: longer.length > 0 ? [...new Set([...own, ...longer])] : own,
+        all: word.longer.length < PROBED_ROWS,
+      };
     });
   }
 
-  /** Rows with words that begin with a rare term. */
-  #longer(term: QueryTerm): number[] {
-    const expression = headExpression(term);
-    return expression === null ? [] : this.#list(allOf(this.#within, expression), PROBED_ROWS);
+  /**
+   * At most `PROBED_ROWS` rows of the scope; all rows when they are fewer everywhere. The index finds a rare word much
+   * faster than a rare word in a scope.
+   */
+  #rowsOf(expression: string): number[] {
+    const everywhere = `\n${expression}`;
+    if (this.#namespaces !== null && !this.#cache.has(everywhere)) {
+      const rids = this.#list(expression, PROBED_ROWS);
+      if (rids.length < PROBED_ROWS) return rids;
+      this.#remember(everywhere, { rows: rids.length, of: 0 });
+    }
+    return this.#list(allOf(this.#within, expression), PROBED_ROWS);
   }
 
-  /** Lists the rows that may match a query; `requested` is how many the caller can examine. */
-  read(terms: readonly QueryTerm[], requested: number): Postings {
+  /** Tells the rows of the scope from others. */
+  #scoped(rids: readonly number[]): (rid: number) => boolean {
+    if (this.#namespaces === null) return () => true;
+    if (rids.length === 0) return () => false;
+    const sql = `SELECT memory.rid FROM json_each(?) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value
+      WHERE memory.ns_id IN (SELECT value FROM json_each(?))`;
+    const listed = statement(this.#database, sql, 'pluck');
+    const found = new Set(listed.all(JSON.stringify(rids), JSON.stringify(this.#namespaces)) as number[]);
+    return (rid) => found.has(rid);
+  }
+
+  /** Lists the rows that may match a query; `requested` is how many the caller can examine, `limit` how many it wants. */
+  read(terms: readonly QueryTerm[], requested: number, limit: number): Postings {
     const rows = Math.max(1, this.#scope.rows);
     const words = this.#probe(terms);
     const idf = new Float64Array(terms.length);
@@ -211,7 +247,9 @@ export class PostingsReader {
     }
     if (listed.length === 0) {
       const informative = common.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
-      const rids = informative ? this.#commonRows(common, idf, requested) : this.#anyRows(common, requested);
+      const rids = informative
+        ? this.#commonRows(common, idf, requested)
+        : this.#anyRows(common, Math.min(requested, limit * UNINFORMATIVE_SHARE));
       return {
         rids,
         idf,
@@ -260,8 +298,7 @@ export class PostingsReader {
   }
 
   /** Rows for words that are in nearly every row: the newest. */
-  #anyRows(common: readonly Word[], requested: number): number[] {
-    const limit = Math.min(requested, UNINFORMATIVE_ROWS);
+  #anyRows(common: readonly Word[], limit: number): number[] {
     const rarest = common[0];
     if (rarest === undefined) return [];
     if (this.#restriction === null && rarest.rows >= this.#scope.rows * EVERYWHERE) {

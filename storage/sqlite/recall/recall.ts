@@ -175,7 +175,7 @@ class Recall {
             informative: false,
             all: true,
           }
-        : this.#reader.read(this.#analysis.terms, this.#readMax);
+        : this.#reader.read(this.#analysis.terms, this.#readMax, request.limit);
     this.#worded = this.#postings.all ? new Set(this.#postings.rids) : null;
     this.#scorer = new LexicalScorer(this.#analysis, this.#postings, scope.averageWords, weights);
     this.#load(this.#rows.titled(request.query.trim()));

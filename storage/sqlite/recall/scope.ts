@@ -39,10 +39,10 @@ export function newestRid(database: Database): number {
   return (statement(database, 'SELECT max(rid) FROM memories', 'pluck').get() as number | null) ?? 0;
 }
 
-function namespaceId(database: Database, name: string): number | undefined {
-  return statement(database, 'SELECT ns_id FROM namespaces WHERE name = ?', 'pluck').get(name) as
-    | number
-    | undefined;
+/** The numbers of the namespaces that exist. */
+function namespaceIds(database: Database, names: readonly string[]): number[] {
+  const sql = 'SELECT ns_id FROM namespaces WHERE name IN (SELECT value FROM json_each(?)) ORDER BY ns_id';
+  return statement(database, sql, 'pluck').all(JSON.stringify(names)) as number[];
 }
 
 /** The numbers of a namespace and all below it. */
@@ -65,10 +65,7 @@ export function scopeOf(database: Database, namespace: string | null, ancestors 
   if (namespace !== null) {
     const root = subtreeRoot(namespace);
     const names = ancestors ? namespaceLineage(namespace) : [namespace];
-    namespaces =
-      root === null
-        ? names.map((name) => namespaceId(database, name)).filter((id): id is number => id !== undefined)
-        : subtreeIds(database, root);
+    namespaces = root === null ? namespaceIds(database, names) : subtreeIds(database, root);
   }
   const key = namespaces === null ? '*' : namespaces.join(',');
   const newest = newestRid(database);
