@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { cleanEnvironment, temporaryFolder } from '../support/daemon-process.js';
-import { until } from '../support/wait.js';
+import { event, until } from '../support/wait.js';
 
 const FOLDERS = ['protocol', 'storage', 'actors', 'node', 'cli'];
 
@@ -117,7 +116,7 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
       assert.deepEqual(unpinned(), ['c', 'b']);
     } finally {
       daemon.kill();
-      await once(daemon, 'exit');
+      await event(daemon, 'exit');
     }
   });
 
