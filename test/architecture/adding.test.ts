@@ -116,7 +116,7 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
       assert.deepEqual(unpinned(), ['c', 'b']);
     } finally {
       daemon.kill();
-      await event(daemon, 'exit');
+      await event('the daemon ends', daemon, 'exit');
     }
   });
 
