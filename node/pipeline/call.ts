@@ -1,17 +1,18 @@
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { QuorumOutcome } from '../../actors/mesh/parts.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/base/seams.js';
 import type { Chain } from '../../protocol/chain.js';
 import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { WriteSignature } from '../../protocol/memory/memory.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
+import type { Command } from '../../protocol/release.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import type { PolicyOutcome } from './governance-hooks.js';
-import type { Forward } from './home-store.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
 
@@ -58,6 +59,12 @@ export interface StoreAdvice {
   /** What a look finds within some milliseconds; null when it takes longer. */
   within<T>(look: Promise<T>, ms: number): Promise<T | null>;
 }
+
+/** Passes a command on to another node. */
+export type Forward = (
+  peerId: string,
+  command: Command,
+) => Promise<Result<Readonly<Record<string, unknown>>>>;
 
 /** Replication, for one call. */
 export interface Replication {

@@ -3,17 +3,16 @@ import { instantFromMs } from '../../protocol/base/time.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';
 import { attest } from './attest.js';
-import { boundedServices } from './bounded-services.js';
 import type { Attestation, Call, ProgressReport, Services, Surface } from './call.js';
+import { CallStore } from './call-store.js';
 import { clockProblem } from './clock-problem.js';
 import { GovernedStore, pendingAnswer, waitsForApproval } from './governed-store.js';
-import { HomeStore } from './home-store.js';
 import { afterRun, beforeRun, hooksOf } from './hooked-call.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
 import { hooksOfRepeated, repeatedFailure } from './repeated-call.js';
-import { onlyHere, RecordingStore, withQuorum } from './replicate.js';
+import { onlyHere, withQuorum } from './replicate.js';
 import type { HookRun } from './run-hooks.js';
 import { signAsAgent } from './sign-as-agent.js';
 
@@ -110,12 +109,12 @@ async function runAttested(
   const replication = operation.effect === 'write' ? services.replication : undefined;
   const { clock, log } = services;
   const random = request.key === undefined ? services.random : keyedRandom(request.key, services);
-  const { store: direct, tokens } =
-    request.deadlineMs === undefined ? services : boundedServices(services, request.deadlineMs);
-  const recording = recordingOf(operation, services, direct);
+  const { deadlineMs } = request;
+  const own = new CallStore(services.store, { clock, deadlineMs, homes: replication });
+  const tokens = deadlineMs === undefined ? services.tokens : tokensUntil(services, deadlineMs);
   const now = instantFromMs(nowMs);
   const mayBeStored = operation.storesKeyed === true && operation.repeatable?.(attested.input) === true;
-  const looking = { hooks: services.hooks, crypto: services.crypto, random, store: direct };
+  const looking = { hooks: services.hooks, crypto: services.crypto, random, store: own };
   const used = mayBeStored ? await hooksOfRepeated(request, looking, now) : ok(services.hooks);
   if (!used.ok) return failed(used.error);
   const hooks = used.value;
@@ -129,7 +128,6 @@ async function runAttested(
     now,
     endMs: request.deadlineMs,
   };
-  const own = recording ?? direct;
   const governing = { random, caller: request.caller, hookRun, onDecision: services.onDecision };
   const isGoverned = operation.effect === 'write' && operation.ofRows !== true;
   const store = isGoverned ? new GovernedStore(own, governing) : own;
@@ -172,22 +170,21 @@ async function runAttested(
     };
     afterRun(around, hookRun, later, { answer, input, seen });
   }
-  if (recording === null || operation.quorum === 'none') return ok(answer);
-  if (replication === undefined) return ok(onlyHere(answer, recording, services.settings.quorumWrites));
-  return await withQuorum(answer, recording, replication, services, request.deadlineMs);
+  if (!needsQuorum(operation, services)) return ok(answer);
+  if (replication === undefined) return ok(onlyHere(answer, own, services.settings.quorumWrites));
+  return await withQuorum(answer, own, replication, services, deadlineMs);
 }
 
-/** The store that notes what a write appends, where nodes must have it; null elsewhere. */
-function recordingOf(
-  { effect }: Operation,
-  { replication, condition, settings }: Services,
-  store: Services['store'],
-): RecordingStore | null {
-  if (effect !== 'write') return null;
-  if (replication !== undefined) return new RecordingStore(new HomeStore(store, replication));
-  const isAlone = settings.quorumWrites > 1 && condition().writer === 'process';
-  return isAlone ? new RecordingStore(store) : null;
+/** True for a write whose operations other nodes must have. */
+function needsQuorum({ effect, quorum }: Operation, { replication, condition, settings }: Services): boolean {
+  if (effect !== 'write' || quorum === 'none') return false;
+  return replication !== undefined || (settings.quorumWrites > 1 && condition().writer === 'process');
 }
+
+/** The token counter for a call whose caller waits only until then. */
+const tokensUntil = ({ tokens }: Pick<Services, 'tokens'>, deadlineMs: number): Services['tokens'] => ({
+  counts: (texts, budget) => tokens.counts(texts, budget, deadlineMs),
+});
 
 /** What a call has of its own in place of what the node has. */
 type OwnParts = Pick<Services, 'store' | 'tokens' | 'random'>;

@@ -1,34 +1,8 @@
-import { type Appended, ok, type Result } from '../../protocol/base/result.js';
+import { ok, type Result } from '../../protocol/base/result.js';
 import { operationId } from '../../protocol/log/operation-log.js';
-import type { Command, OutcomeOf } from '../../protocol/release.js';
-import { PassingStore } from '../../storage/passing-store.js';
-import type { CallOptions } from '../../storage/port.js';
 import type { Replication, Services } from './call.js';
+import type { CallStore } from './call-store.js';
 import { waitsForApproval } from './governed-store.js';
-
-/** The store of a call, which records the operations that the call appended. */
-export class RecordingStore extends PassingStore {
-  /** In the order of the log; adjacent ranges are merged. */
-  readonly appended: Appended[] = [];
-
-  async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
-    const result = await this.store.execute(command, options);
-    if (result.ok && result.appended !== undefined) this.note(result.appended);
-    return result;
-  }
-
-  /** The store belongs to the node; a call cannot close it. */
-  override close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  private note(range: Appended): void {
-    const last = this.appended.at(-1);
-    if (last !== undefined && last.origin === range.origin && last.last + 1 === range.first)
-      this.appended[this.appended.length - 1] = { ...last, last: range.last };
-    else this.appended.push(range);
-  }
-}
 
 /** Fields in addition to the ordinary answer of a write whose quorum was missed (decisions, "quorum missed"). */
 export const MISSED_FIELDS = ['quorum_met', 'acks', 'needed', 'reason', 'durability', 'op_id'] as const;
@@ -50,7 +24,7 @@ export function shapedAnswer(
  */
 export async function withQuorum(
   answer: Record<string, unknown>,
-  { appended }: RecordingStore,
+  { appended }: Pick<CallStore, 'appended'>,
   replication: Replication,
   services: Pick<Services, 'clock'>,
   deadlineMs: number | undefined,
@@ -81,7 +55,7 @@ export async function withQuorum(
 /** The answer of a process that writes without a daemon, so nobody waited for the quorum. */
 export function onlyHere(
   answer: Record<string, unknown>,
-  { appended }: RecordingStore,
+  { appended }: Pick<CallStore, 'appended'>,
   needed: number,
 ): Record<string, unknown> {
   const last = appended.at(-1);

@@ -43,9 +43,11 @@ export const failed = <T = never>(error: Failure): Result<T> => ({ ok: false, er
 export const failedAfter = (done: number, { details, ...error }: Failure): Result<never> =>
   failed({ ...error, details: { ...details, done } as unknown as Details });
 
-/** When a refused request can be repeated, in seconds; null where the failure does not say it. */
-export const retryAfterOf = (error: Failure): number | null =>
-  detailsOf(error, 'AUTH_BACKOFF', 'PEER_THROTTLED', 'QUOTA_EXCEEDED')?.retry_after_secs ?? null;
+/** When a refused request can be repeated, in seconds, whatever its code; null where the failure does not say it. */
+export function retryAfterOf({ details }: Failure): number | null {
+  const { retry_after_secs: seconds } = (details ?? {}) as { readonly retry_after_secs?: unknown };
+  return typeof seconds === 'number' ? seconds : null;
+}
 
 /** The details of a failure with one of the codes; null for another failure, and for one without details. */
 export function detailsOf<C extends ErrorCode>(
