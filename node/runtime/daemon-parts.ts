@@ -1,10 +1,14 @@
 import { dirname } from 'node:path';
+import { JobDispatcher } from '../../actors/core/job-dispatcher.js';
 import { questionFrame } from '../../actors/hooks/question-frame.js';
 import { Questions } from '../../actors/hooks/questions.js';
 import { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import { InboxStream } from '../../actors/streams/inbox-stream.js';
-import { WebhookDispatcher } from '../../actors/webhooks/dispatcher.js';
+import { WebhookQueue } from '../../actors/webhooks/webhook-queue.js';
+import { WEBHOOK_TURNS_PER_SECOND } from '../../protocol/base/limits.js';
 import type { Log } from '../../protocol/base/seams.js';
+import type { DeliveryOutcome } from '../../protocol/webhooks/deliveries.js';
+import type { Delivery } from '../../protocol/webhooks/queries.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
@@ -52,7 +56,7 @@ export interface DaemonParts {
   readonly duties: OwnerDuties;
   readonly approvals: ApprovalStream;
   readonly inbox: InboxStream;
-  readonly webhooks: WebhookDispatcher;
+  readonly webhooks: JobDispatcher<Delivery>;
   readonly hooks: OpenHooks;
   readonly mesh: MeshNode;
   readonly services: Services;
@@ -78,7 +82,8 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   });
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
-  const hooks = openDaemonHooks(settings, storage, log, (frame) => approvals.tell(frame));
+  const { approvals, inbox } = openStreams(storage);
+  const hooks = openDaemonHooks(settings, storage, log, approvals);
   const own = servicesOf(identity, {
     store: storage.store,
     hooks: hooks.hooks,
@@ -107,7 +112,6 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
     replication,
   };
-  const { approvals, inbox } = openStreams(storage);
   const http = createHttpSurface({
     services,
     operations: OPERATIONS,
@@ -151,18 +155,21 @@ function dispatcherOf(
   { store, settings, log }: Services,
   duties: OwnerDuties,
   metrics: Metrics,
-): WebhookDispatcher {
+): JobDispatcher<Delivery> {
   const seams = { clock: systemClock, scheduler: systemScheduler };
   const sender = new WebhookSender({ ...seams, settings, crypto: systemCrypto });
-  return new WebhookDispatcher({
+  const concurrency = settings.webhookDispatchConcurrency;
+  const onAttempt = (became: DeliveryOutcome) => metrics.webhookAttempt(became);
+  return new JobDispatcher({
     ...seams,
-    store,
-    log,
+    name: 'webhooks',
+    queue: new WebhookQueue({ store, clock: systemClock, log, concurrency, onAttempt }),
     open: () => sender.open(),
     owns: () => duties.owned,
-    concurrency: settings.webhookDispatchConcurrency,
-    onAttempt: (became) => metrics.webhookAttempt(became),
+    concurrency,
+    turnsPerSecond: WEBHOOK_TURNS_PER_SECOND,
     policy: BACKGROUND_POLICY,
+    log,
   });
 }
 
@@ -171,13 +178,13 @@ function openDaemonHooks(
   settings: Settings,
   { store }: DaemonStorage,
   log: Log,
-  tell: (frame: Uint8Array) => void,
+  approvals: ApprovalStream,
 ): OpenHooks {
   const seams = { clock: systemClock, scheduler: systemScheduler };
   const questions = new Questions({
     ...seams,
     random: systemRandom,
-    announce: (question) => tell(questionFrame(question)),
+    announce: (question) => approvals.tell(questionFrame(question)),
   });
   return openHooks({ ...seams, settings, store, crypto: systemCrypto, log, questions, startsNow: true });
 }

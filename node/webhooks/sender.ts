@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { ReceiverConnection } from '../../actors/webhooks/dispatcher.js';
+import type { JobRunner } from '../../actors/core/job-dispatcher.js';
 import { WEBHOOK_RESPONSE_BYTES_MAX, WEBHOOK_TIMEOUT_MS } from '../../protocol/base/limits.js';
 import type { Clock, Crypto, Scheduler } from '../../protocol/base/seams.js';
 import type { Delivery } from '../../protocol/webhooks/queries.js';
@@ -57,7 +57,7 @@ export class WebhookSender {
   }
 
   /** The connection of one turn, which events to one receiver share; it is made when the first is sent. */
-  open(): ReceiverConnection {
+  open(): JobRunner<Delivery> {
     const { scheduler, authorities, timeoutMs = WEBHOOK_TIMEOUT_MS } = this.#parts;
     const client = new OutboundClient({
       ...{ scheduler, timeoutMs, connectTimeoutMs: WEBHOOK_TIMEOUT_MS, connectionsMax: 1 },
@@ -65,7 +65,7 @@ export class WebhookSender {
       ...(authorities === undefined ? {} : { authorities }),
     });
     return {
-      send: (delivery, stopping) => this.#send(delivery, client, stopping),
+      run: (delivery, stopping) => this.#send(delivery, client, stopping),
       close: () => void client.close(),
     };
   }
@@ -74,7 +74,7 @@ export class WebhookSender {
   async send(delivery: Delivery): Promise<string | null> {
     const connection = this.open();
     try {
-      return await connection.send(delivery);
+      return await connection.run(delivery);
     } finally {
       connection.close();
     }

@@ -281,7 +281,7 @@ describe('the guard of webhooks', () => {
       new Promise<readonly Resolved[]>((answer) => answers.push(() => answer(answered(['10.0.0.1']))));
     const busy = sender({ resolve });
     const sending = Array.from({ length: 40 }, (_, n) =>
-      busy.open().send(delivery(`https://name-${n}.example.org/`), stopping.signal),
+      busy.open().run(delivery(`https://name-${n}.example.org/`), stopping.signal),
     );
     try {
       // Each answer wakes all that wait for room, and most of them wait again.
@@ -319,10 +319,10 @@ describe('the guard of webhooks', () => {
     });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const turn = sender({ settings: { allowLoopbackWebhooks: true } }).open();
-    for (let n = 0; n < 3; n += 1) assert.equal(await turn.send(delivery(url)), null);
+    for (let n = 0; n < 3; n += 1) assert.equal(await turn.run(delivery(url)), null);
     assert.equal(connections, 1);
     closes = true;
-    for (let n = 0; n < 3; n += 1) assert.equal(await turn.send(delivery(url)), null);
+    for (let n = 0; n < 3; n += 1) assert.equal(await turn.run(delivery(url)), null);
     assert.equal(connections, 3);
     turn.close();
     await new Promise((resolve) => server.close(resolve));

@@ -82,7 +82,7 @@ describe('a webhook over TLS', { timeout: 120_000 }, () => {
   it('shares a handshake with the events of its turn only', async () => {
     const turns = [sender([authority]).open(), sender([authority]).open()];
     for (const turn of turns) {
-      for (let n = 0; n < 3; n += 1) assert.equal(await turn.send(delivery(address())), null);
+      for (let n = 0; n < 3; n += 1) assert.equal(await turn.run(delivery(address())), null);
       turn.close();
     }
     assert.deepEqual([receiver.got.length, receiver.names], [6, [NAME, NAME]]);
