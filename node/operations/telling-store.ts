@@ -6,7 +6,13 @@ import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { PendingOutcome } from '../../protocol/policies/decide-pending.js';
 import type { PendingAction } from '../../protocol/policies/pending-kind.js';
-import type { Command, GatedKind, OutcomeOf, Outcomes } from '../../protocol/release.js';
+import {
+  COMMANDS,
+  type Command,
+  type GatedKind,
+  type OutcomeOf,
+  type Outcomes,
+} from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 import type { ReadServices } from '../pipeline/call.js';
@@ -113,14 +119,18 @@ const TOLD_BYTES = 4096;
 
 function tell(pending: PendingAction, outcome: object, services: TellingParts): void {
   const { hooks, clock } = services;
-  const command = pending.command as unknown as Command;
-  const toldOf = TOLD[command.kind as GatedKind] as ((done: unknown) => readonly Told[]) | undefined;
+  const { requested_by: by, written_as: writtenAs } = pending;
+  // What it executed is told, so nothing depends on who verified its signature.
+  const requester = { requestedBy: by ?? '', writtenAs, isOwn: false };
+  const command = COMMANDS.readPutAside(pending.command, requester);
+  if (command === null) return;
+  const toldOf = TOLD[command.kind as GatedKind] as (done: unknown) => readonly Told[];
   const looking = {
     services,
-    caller: { viewer: requesterViewer(pending.requested_by) },
+    caller: { viewer: requesterViewer(by) },
     now: instantFromMs(clock.nowMs()),
   };
-  for (const { event, firings } of toldOf?.({ command, outcome, pending }) ?? []) {
+  for (const { event, firings } of toldOf({ command, outcome, pending })) {
     if (!hooks.has(event)) continue;
     const told = async () => (await firings(looking)).map((firing) => ({ event, ...firing }));
     hooks.later({ bytes: TOLD_BYTES, firings: told });
