@@ -12,7 +12,7 @@ import {
   startLog,
   switchEpoch,
 } from './database-setup.js';
-import { followLocalKinds } from './kinds/local-tables.js';
+import { localKindChanges } from './kinds/local-tables.js';
 import { recordIndexes } from './kinds/record-table.js';
 import { migrate } from './migrations/migrate.js';
 import { SCHEMA } from './schema.js';
@@ -42,8 +42,7 @@ function openAs(sharing: Sharing, options: OpenOptions): Connection {
   try {
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) prepare(db, options);
-    createRecordIndexes(db);
-    followLocalKinds(db);
+    followKinds(db);
     expectTextRules(db);
     continueEpoch(db, options);
     db.pragma(`busy_timeout = ${options.busyTimeoutMs}`);
@@ -87,14 +86,26 @@ function prepare(db: Connection, options: OpenOptions): void {
   }
 }
 
-/** Indexes of kinds that this release has and the one that made the database did not. */
-function createRecordIndexes(db: Connection): void {
+/** Gives a database the tables and indexes of kinds that this release declares, and the one that made it did not. */
+function followKinds(db: Connection): void {
+  const changes = () => [...recordIndexChanges(db), ...localKindChanges(db)];
+  if (changes().length === 0) return;
+  // Another process may be making them; only the holder of the lock knows.
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    for (const sql of changes()) db.exec(sql);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function recordIndexChanges(db: Connection): readonly string[] {
   const there = new Set(
     db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'records'").pluck().all(),
   );
-  for (const sql of recordIndexes(KINDS)) {
-    if (!there.has(/records_\w+/.exec(sql)![0])) db.exec(sql);
-  }
+  return recordIndexes(KINDS).filter((sql) => !there.has(/records_\w+/.exec(sql)![0]));
 }
 
 /**

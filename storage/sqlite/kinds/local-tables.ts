@@ -39,8 +39,8 @@ export const LOCAL_TABLES = LOCAL_KINDS.flatMap((kind) => [tableSql(kind), ...in
   '\n\n',
 );
 
-/** Makes the tables of a database what the local kinds of this release declare: rows stay as they are. */
-export function followLocalKinds(db: Connection): void {
+/** What is missing until the tables of a database are what the local kinds of this release declare: rows stay as they are. */
+export function localKindChanges(db: Connection): readonly string[] {
   const there = db
     .prepare("SELECT name, tbl_name AS of FROM sqlite_schema WHERE type IN ('table', 'index')")
     .all() as {
@@ -48,29 +48,28 @@ export function followLocalKinds(db: Connection): void {
     readonly of: string;
   }[];
   const names = new Set(there.map(({ name }) => name));
-  for (const kind of LOCAL_KINDS) {
-    if (!names.has(kind.table)) db.exec(tableSql(kind));
-    else addMembers(db, kind);
+  return LOCAL_KINDS.flatMap((kind) => {
     const declared = indexesOf(kind);
-    for (const [name, sql] of declared) if (!names.has(name)) db.exec(sql);
-    const own = there.filter(({ of, name }) => of === kind.table && name !== kind.table);
-    for (const { name } of own) {
-      if (!declared.has(name) && !name.startsWith('sqlite_')) db.exec(`DROP INDEX "${name}"`);
-    }
-  }
+    const ofTable = names.has(kind.table) ? missingMembers(db, kind) : [tableSql(kind)];
+    const missing = [...declared].filter(([name]) => !names.has(name)).map(([, sql]) => sql);
+    const surplus = there.filter(
+      ({ of, name }) =>
+        of === kind.table && name !== kind.table && !declared.has(name) && !name.startsWith('sqlite_'),
+    );
+    return [...ofTable, ...missing, ...surplus.map(({ name }) => `DROP INDEX "${name}"`)];
+  });
 }
 
-function addMembers(db: Connection, { table, members }: LocalKind): void {
+function missingMembers(db: Connection, { table, members }: LocalKind): readonly string[] {
   const columns = new Set(
     db
       .prepare(`SELECT name FROM pragma_table_info('${literal(table)}')`)
       .pluck()
       .all(),
   );
-  for (const [member, type] of Object.entries(members)) {
-    if (!columns.has(member))
-      db.exec(`ALTER TABLE ${literal(table)} ADD COLUMN ${literal(member)} ${TYPES[type]}`);
-  }
+  return Object.entries(members)
+    .filter(([member]) => !columns.has(member))
+    .map(([member, type]) => `ALTER TABLE ${literal(table)} ADD COLUMN ${literal(member)} ${TYPES[type]}`);
 }
 
 const SOURCES: ReadonlyMap<string, RowSource> = new Map(
