@@ -10,7 +10,7 @@ import { TestReport } from './test-report.mjs';
 const words = process.argv.slice(2);
 const long = words.includes('--long');
 const parts = words.filter((word) => !word.startsWith('--'));
-const TIMEOUT_MS = long ? 3_600_000 : 300_000;
+const TIMEOUT_MS = long ? 3_600_000 : 600_000;
 const TESTS = at('dist/test');
 
 const files = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
@@ -30,24 +30,11 @@ const ALONE = /^\/\/ Runs alone: /m;
 const texts = new Map(files.map((path) => [path, readFileSync(at(path), 'utf8')]));
 const isAlone = (path) => long || ALONE.test(texts.get(path));
 
-// Files that need nothing of the process are loaded together: loading the modules is most of their time. The number is that
-// of the processes.
-const TOGETHER = {
-  actors: 1,
-  architecture: 1,
-  protocol: 3,
-  storage: 3,
-  'node/config': 1,
-  'node/identity': 1,
-  'node/pipeline': 1,
-  'surface/http': 6,
-};
+// Neighbours are loaded together, so many into a process: loading the modules is most of the time of most files.
+const FILES_TOGETHER = 12;
 // A hook outside of `describe` would run for the tests of the other files too.
 const ROOT_HOOK = /^(?:before|after|beforeEach|afterEach)\(/m;
-const togetherOf = (path) =>
-  isAlone(path) || ROOT_HOOK.test(texts.get(path))
-    ? undefined
-    : Object.keys(TOGETHER).find((folder) => path.startsWith(join('dist/test', folder, '/')));
+const isTogether = (path) => !isAlone(path) && !ROOT_HOOK.test(texts.get(path));
 
 const ENTRIES = at('dist/test/together');
 rmSync(ENTRIES, { recursive: true, force: true });
@@ -56,25 +43,26 @@ const folderOf = (path) => path.split('/').slice(2, -1).slice(0, 2).join('/') ||
 
 /** The files to run, each with its folder; those that are loaded together stand behind one file that imports them. */
 function entriesOf(paths) {
-  const groups = new Map();
-  const entries = [];
-  for (const path of paths) {
-    const folder = togetherOf(path);
-    if (folder === undefined) entries.push({ path, folder: folderOf(path), tests: [] });
-    else groups.set(folder, [...(groups.get(folder) ?? []), path]);
+  const folders = new Map();
+  for (const path of paths.filter(isTogether)) {
+    const folder = folderOf(path);
+    folders.set(folder, [...(folders.get(folder) ?? []), path]);
   }
+  const entries = paths
+    .filter((path) => !isTogether(path))
+    .map((path) => ({ path, folder: folderOf(path), tests: [] }));
   mkdirSync(ENTRIES, { recursive: true });
-  for (const [folder, members] of groups) {
-    for (let share = 0; share < TOGETHER[folder]; share += 1) {
-      const own = members.filter((_, index) => index % TOGETHER[folder] === share);
-      if (own.length === 0) continue;
+  for (const [folder, members] of folders) {
+    const shares = Math.ceil(members.length / FILES_TOGETHER);
+    for (let share = 0; share < shares; share += 1) {
+      const own = members.filter((_, index) => index % shares === share);
       const entry = join(ENTRIES, `${folder.replace('/', '-')}-${share}.js`);
       writeFileSync(entry, own.map((path) => `import '${relative(ENTRIES, at(path))}';\n`).join(''));
-      // They take longest, so they begin first.
-      entries.unshift({ path: relative(PROJECT, entry), folder, tests: own });
+      entries.push({ path: relative(PROJECT, entry), folder, tests: own });
     }
   }
-  return entries;
+  // Those that take longest begin first.
+  return entries.sort((a, b) => b.tests.length - a.tests.length);
 }
 
 const groups = [

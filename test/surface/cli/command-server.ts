@@ -43,6 +43,10 @@ function setEnvironment(wanted: Asked['env']): void {
   Object.assign(process.env, wanted);
 }
 
+// A command may leave behind what keeps a process running.
+const end = process.exit;
+process.on('disconnect', () => end(0));
+
 process.on('message', async ({ args, env, stdin }: Asked) => {
   setEnvironment(env);
   process.argv = [process.execPath, MAIN, ...args];
