@@ -59,7 +59,7 @@ describe('messages on one machine', { timeout: 120_000 }, () => {
     const read = await tool(EVE, 'memory_inbox_read', { all: true, agent_id: BOB });
     for (const answer of [sent, read]) {
       assert.equal(answer.ok, false, answer.text);
-      assert.match(answer.text, /speaks for ai:eve/);
+      assert.match(answer.text, /may only act as ai:eve/);
     }
     const { ok, text } = await tool(EVE, 'memory_inbox', { agent_id: BOB });
     assert.equal(ok, false);
@@ -76,7 +76,7 @@ describe('messages on one machine', { timeout: 120_000 }, () => {
       'p',
     ]);
     assert.equal(bound.code, 1, bound.out);
-    assert.match(bound.err, /speaks for ai:eve/);
+    assert.match(bound.err, /may only act as ai:eve/);
   });
 
   it('show to the operator, who names the agent', async () => {
