@@ -73,7 +73,7 @@ describe('a mesh whose operators do strange things', () => {
       node.cli(['mesh', 'join', '-', ...node.place, '--json'], token.trim());
     const refused = await join(await invite('--namespaces', 'team/**'));
     assert.notEqual(refused.code, 0);
-    assert.match(refused.out + refused.err, /was in this mesh with every namespace/);
+    assert.match(refused.out + refused.err, /was a member for every namespace/);
     const again = await join(await invite());
     assert.equal(again.code, 0, again.out + again.err);
   });
