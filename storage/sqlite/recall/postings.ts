@@ -10,6 +10,8 @@ import { statement } from './statements.js';
 const LISTED_ROWS_MAX = 1_200;
 /** Rows that are listed for all words together. The rarest word comes first and is always listed. */
 const LISTED_TOGETHER_MAX = 2_000;
+/** A word in fewer rows than this is looked up without the scope, and its rows are told apart by their namespaces. */
+const RARE_ROWS = 32;
 /** Rows that are used to estimate the frequency of a word. */
 const PROBED_ROWS = 128;
 /** Rows that are listed for a query of only common words, newest first. */
@@ -189,14 +191,14 @@ export class PostingsReader {
   }
 
   /**
-   * At most `PROBED_ROWS` rows of the scope; all rows when they are fewer everywhere. The index finds a rare word much
-   * faster than a rare word in a scope.
+   * At most `PROBED_ROWS` rows of the scope; all rows of a word that is rare everywhere. The index finds such a word much
+   * faster without the scope.
    */
   #rowsOf(expression: string): number[] {
     const everywhere = `\n${expression}`;
     if (this.#namespaces !== null && !this.#cache.has(everywhere)) {
-      const rids = this.#list(expression, PROBED_ROWS);
-      if (rids.length < PROBED_ROWS) return rids;
+      const rids = this.#list(expression, RARE_ROWS);
+      if (rids.length < RARE_ROWS) return rids;
       this.#remember(everywhere, { rows: rids.length, of: 0 });
     }
     return this.#list(allOf(this.#within, expression), PROBED_ROWS);

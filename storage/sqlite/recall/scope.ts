@@ -41,7 +41,7 @@ export function newestRid(database: Database): number {
 
 /** The numbers of the namespaces that exist. */
 function namespaceIds(database: Database, names: readonly string[]): number[] {
-  const sql = 'SELECT ns_id FROM namespaces WHERE name IN (SELECT value FROM json_each(?)) ORDER BY ns_id';
+  const sql = 'SELECT ns_id FROM json_each(?) AS listed CROSS JOIN namespaces ON name = listed.value';
   return statement(database, sql, 'pluck').all(JSON.stringify(names)) as number[];
 }
 
