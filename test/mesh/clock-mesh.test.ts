@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { untilAnswer } from '../support/wait.js';
 import { ProcessMesh } from './processes/process-mesh.js';
 import type { ProcessNode } from './processes/process-node.js';
-import { untilAnswer } from '../support/wait.js';
 
 const DAYS_MS = 10 * 86_400_000;
 
