@@ -36,7 +36,7 @@ type Outcome = Outcomes[Command['kind']];
 /** The commands and the checks around their rules. A store has one chain; tests pass their own commands and seams. */
 export interface Chain {
   readonly commands: Commands;
-  /** Governance: who judges what the rule of a command would change; null where nobody does. */
+  /** Governance: the policy that judges the changes of a command; null if there is none. */
   readonly policy: (
     declared: AnyDeclared,
     command: AnyCommand,

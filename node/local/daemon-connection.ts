@@ -33,7 +33,7 @@ export class DaemonConnection {
 
   private constructor(
     private readonly socket: Socket,
-    /** Hears that the other process has ended, and not this connection alone. */
+    /** Called when the other process has ended, not only this connection. */
     private readonly onEnded: () => void,
   ) {
     // Only calls under way keep the process alive.

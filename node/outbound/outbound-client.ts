@@ -80,7 +80,7 @@ export class OutboundClient {
     }
   }
 
-  /** Ends the connections; requests under way fail, and a later one connects anew. */
+  /** Closes the connections. Requests in flight fail; a later request opens a new connection. */
   async close(): Promise<void> {
     const pool = this.#pool;
     this.#target = null;

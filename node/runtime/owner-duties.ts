@@ -152,8 +152,8 @@ export class OwnerDuties {
   }
 
   /**
-   * Looks at once whether the owner has ended, and resolves when this process answers in its place. Where the owner
-   * lives, and takes no calls of this process, an encoder is opened here for its questions alone.
+   * Checks at once whether the owner has ended, and resolves when this process answers in its place. If the owner is
+   * alive but refuses calls of this process, this process opens an encoder for its own questions.
    */
   private async takeOver(): Promise<void> {
     const looked = new Promise<true>((resolve) => this.waiting.push(() => resolve(true)));

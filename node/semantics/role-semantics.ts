@@ -5,7 +5,7 @@ import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } f
 export class RoleSemantics implements SemanticIndex {
   private local: SemanticIndex | null = null;
   private stepIn: (() => Promise<void>) | null = null;
-  /** False after a question that nobody could answer. */
+  /** False after a question that no process could answer. */
   private reachable = true;
 
   /** Sets the local side when the ownership begins, and null when it ends. */

@@ -7,7 +7,7 @@ import type { Mutation } from './mutations.js';
 import type { PermissionOp } from './permissions.js';
 import type { Requester } from './requester.js';
 
-/** What every command has; its feature declares the rest beside its rule. */
+/** The members that every command has. Its feature declares the other members beside the rule. */
 export interface AnyCommand {
   readonly kind: string;
   /** Who gives it; absent for a command of this node, and of a peer. */
@@ -24,7 +24,7 @@ export interface Gated<C> {
   readonly about?: (command: C) => MemoryId | null;
   /** An operation that permission rules know besides those of its changes. */
   readonly op?: PermissionOp;
-  /** A gate that none of its changes shows; `rows` are the memories that its rule read by their ids. */
+  /** An additional gate that does not follow from the changes; `rows` are the memories that the rule read by id. */
   readonly also?: (
     command: C,
     changes: { readonly mutations: readonly Mutation[]; readonly rows: ReadonlyMap<MemoryId, never> },

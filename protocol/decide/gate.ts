@@ -12,7 +12,7 @@ export interface GatedPlace {
   readonly namespace: string;
   /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
   readonly rowOwner?: AgentId | null;
-  /** The agent that alone sees what changes, before and after; absent where others see it too. */
+  /** The only agent that sees the row, before and after the change; absent if others see it too. */
   readonly privateTo?: AgentId;
   /** What permission rules call it. */
   readonly ops: readonly PermissionOp[];

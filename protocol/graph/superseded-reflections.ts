@@ -27,7 +27,7 @@ interface Ends {
 /**
  * Whom a new link tells: the owners of memories that reflect on the reflection which it supersedes. Not those of memories
  * that the caller does not see, because the message would show that they are there, and not owners who do not see both
- * reflections. Any other link tells nobody.
+ * reflections. Any other link informs no one.
  */
 export function* dependentsOf(
   { relation, source_id, target_id }: LinkKey,

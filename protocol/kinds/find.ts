@@ -6,7 +6,7 @@ import type { Payload } from './payload.js';
 /** A value that a find compares. */
 export type FindValue = string | number | null;
 
-/** What a member must be: a value, one of some values or none of them, or a part of the order. */
+/** A condition on a member: equal to a value, in or not in a list of values, or within a range. */
 export type Condition =
   | FindValue
   | { readonly in: readonly FindValue[] }
@@ -25,7 +25,7 @@ export interface Find {
   /** The name of a record kind or of a local kind. */
   readonly of: string;
   readonly where?: Where;
-  /** The key alone when absent. */
+  /** Defaults to the order of the key. */
   readonly order?: { readonly by: string; readonly descending?: boolean };
   /** The place of the last row of the page before: the value of the order's member, then the key. */
   readonly after?: readonly FindValue[];

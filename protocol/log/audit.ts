@@ -251,8 +251,8 @@ export class AuditVerifier {
 
   /**
    * Compares the chain's end with the heads. A head may lag behind the chain; a chain that ends before a head was cut.
-   * Each head must fit. Only a head by a trusted key shows that the chain is whole, because whoever can write the file
-   * can add a head by a key of their own.
+   * Each head must match the chain. Only a head with a trusted key proves that the chain is complete: anyone who can
+   * write the file can add a head with a key of their own.
    */
   private headVerdict(): Verdict {
     const { heads } = this;

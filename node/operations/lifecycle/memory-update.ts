@@ -83,7 +83,7 @@ export const memoryUpdate = defineOperation({
       path: '/memories/{id}',
       fields: 'body',
       headers: { 'if-match': 'expected_version' },
-      // It answers the memory alone, so it could not tell the new id.
+      // Its answer is only the memory, which has no place for the new id.
       omit: ['expected_version', 'entity_id', 'edit_source'],
       aliases: { memory_kind: 'kind' },
       // The memory without an envelope, as in the reference (reference-http §1, row 9).

@@ -19,7 +19,7 @@ export const MODEL_FILES: readonly { readonly names: readonly string[]; readonly
   },
 ];
 
-/** Where an installed model came from; the record lies beside its files. */
+/** The source of an installed model. The record is stored beside the model's files. */
 export interface InstallRecord {
   readonly from: string;
   readonly installed_at: string;

@@ -10,7 +10,7 @@ import { statement } from './statements.js';
 const LISTED_ROWS_MAX = 1_200;
 /** Rows that are listed for all words together. The rarest word comes first and is always listed. */
 const LISTED_TOGETHER_MAX = 2_000;
-/** A word in fewer rows than this is looked up without the scope, and its rows are told apart by their namespaces. */
+/** A word in fewer rows than this is looked up without the scope; its rows are then filtered by namespace. */
 const RARE_ROWS = 32;
 /** Rows that are used to estimate the frequency of a word. */
 const PROBED_ROWS = 128;
@@ -108,7 +108,7 @@ export class PostingsReader {
   readonly #scope: Scope;
   readonly #restriction: string | null;
   readonly #within: string | null;
-  /** Null for a scope that is not told by namespaces alone. */
+  /** Null if namespaces alone do not define the scope. */
   readonly #namespaces: readonly number[] | null;
   readonly #cacheKey: string;
   readonly #cache: Map<string, Frequency>;
@@ -204,7 +204,7 @@ export class PostingsReader {
     return this.#list(allOf(this.#within, expression), PROBED_ROWS);
   }
 
-  /** Tells the rows of the scope from others. */
+  /** A test of whether a row is in the scope. */
   #scoped(rids: readonly number[]): (rid: number) => boolean {
     if (this.#namespaces === null) return () => true;
     if (rids.length === 0) return () => false;

@@ -242,7 +242,7 @@ class Recall {
       this.#scored.set(row.rid, { row, evidence, asks: isQuestion(row.content) });
     }
     if (worded.length === missing.length) return;
-    const others = missing.filter((rid) => !worded.includes(rid));
+    const others = missing.filter((rid) => !this.#worded?.has(rid));
     for (const row of this.#rows.load(others, { passing, content: false })) {
       this.#scored.set(row.rid, { row, evidence: NO_WORDS, asks: false });
     }
