@@ -60,6 +60,7 @@ import { memoryAgentList } from './meta/memory-agent-list.js';
 import { memoryAgentRegister } from './meta/memory-agent-register.js';
 import { memoryCapabilities } from './meta/memory-capabilities.js';
 import { memoryRecallObservations } from './meta/memory-recall-observations.js';
+import { memorySessionStart } from './meta/memory-session-start.js';
 import { memoryStats } from './meta/memory-stats.js';
 import { memoryNotify } from './other/memory-notify.js';
 import { dependentsOfInvalidated } from './power/dependents-of-invalidated.js';
@@ -129,6 +130,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryArchivePurge,
   memoryArchiveStats,
   memoryStats,
+  memorySessionStart,
   memoryRecallObservations,
   memoryCapabilities,
   memoryAgentRegister,

@@ -240,6 +240,14 @@ export const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 export const SESSION_ROWS_MAX = 50;
 export const SESSIONS_MAX = 1000;
 export const SESSION_ID_LENGTH_MAX = 128;
+/** Rows with which a session starts, and tokens of their text. */
+export const SESSION_START_LIMIT = 10;
+export const SESSION_START_LIMIT_MAX = 50;
+export const SESSION_START_TOKENS = 4096;
+/** Rows that are looked at for them, because near duplicates count as one. */
+export const SESSION_START_LOOKED_AT_MAX = 500;
+/** Near duplicates that a row of a session names. */
+export const SIMILAR_NAMED_MAX = 5;
 
 // The knowledge graph (interface §8, reference-http §3.6, reference-mcp-cli §1.3)
 export const KG_DEPTH_MAX = 5;

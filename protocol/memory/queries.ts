@@ -8,7 +8,7 @@ import type {
   NearDuplicate,
   ReviewWritten,
 } from './look-alikes.js';
-import type { Memory, MemoryRow, Tier } from './memory.js';
+import type { MemoryRow, Tier } from './memory.js';
 import type { ObservationJson } from './recall-ledger.js';
 import type { RankedRow, RecallRequest } from './recall-request.js';
 
@@ -136,6 +136,8 @@ export interface ListMemories {
   readonly filter: MemoryFilter;
   /** Exact `metadata.family`, for the family loaders. */
   readonly family: string | null;
+  /** True leaves out the namespaces of the service itself, which begin with `_`. */
+  readonly withoutReserved?: boolean;
 }
 
 export interface SearchMemories {
@@ -196,7 +198,7 @@ export interface LeftOut {
 
 /** Memories in order, up to the byte limit of a page. */
 export interface MemoryPage extends LeftOut {
-  readonly memories: readonly Memory[];
+  readonly memories: readonly MemoryRow[];
   /** Where the next page begins when the byte limit ended this one early; null otherwise. */
   readonly nextOffset: number | null;
 }

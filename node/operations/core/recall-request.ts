@@ -114,9 +114,10 @@ function kindsOf(words: readonly string[] | undefined): readonly string[] | null
   return kinds.length === 0 || kinds.includes('all') ? null : kinds;
 }
 
+/** The session of a recall; null where it names none. */
+export const sessionOf = (call: ReadCall, { session_id: id }: RecallInput): string | null =>
+  id === undefined ? null : sessionName(call, id);
+
 /** A session belongs to its caller; callers without a name of their own share session names. */
-export function sessionOf(call: ReadCall, input: RecallInput): string | null {
-  if (input.session_id === undefined) return null;
-  const { agentId, claimed } = call.caller;
-  return `${claimed === 'made' ? '' : agentId}\n${input.session_id}`;
-}
+export const sessionName = ({ caller: { agentId, claimed } }: ReadCall, id: string): string =>
+  `${claimed === 'made' ? '' : agentId}\n${id}`;

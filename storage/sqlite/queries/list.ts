@@ -4,13 +4,17 @@ import { readPage } from '../page.js';
 import { SELECT_ROW, type SqlRow } from '../rows.js';
 import type { QueryParts } from './query-parts.js';
 
+/** The namespaces whose names begin with `_`, which a backtick follows. */
+const RESERVED = "SELECT ns_id FROM namespaces WHERE name >= '_' AND name < '`'";
+
 /** Visible memories by priority, then by the newest update (reference-http §1, row 6). */
 export function listMemories({ statements }: QueryParts, query: ListMemories): MemoryPage {
   const filter = memoryFilter('m', query.filter);
   const family = query.family === null ? '' : ` AND m.metadata ->> '$.family' = @family`;
+  const reserved = query.withoutReserved === true ? ` AND m.ns_id NOT IN (${RESERVED})` : '';
   const cursor = statements
     .get(
-      `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql}${family}
+      `SELECT ${SELECT_ROW} FROM memories m WHERE ${filter.sql}${family}${reserved}
        ORDER BY m.priority DESC, m.updated_at DESC, m.rid DESC LIMIT @limit OFFSET @offset`,
     )
     .iterate({

@@ -177,4 +177,23 @@ export const further: readonly EndpointRow[] = [
     status: 200,
     shape: { tools: [{ name: 'string', description: 'string', inputSchema: 'object' }] },
   },
+  {
+    section: '4.12',
+    what: 'start a session',
+    method: 'POST',
+    path: '/session/start',
+    body: { limit: 500 },
+    status: 200,
+    shape: { memories: ['object'], count: 'number', session_id: 'string', tokens_used: 'number' },
+    holds: { mode: 'session_start', agent_id: 'ai:alice', budget_tokens: 4096 },
+  },
+  {
+    section: '4.12',
+    what: 'start a session as another agent',
+    method: 'POST',
+    path: '/session/start',
+    body: { agent_id: 'ai:bob' },
+    status: 403,
+    code: 'agent_id_body_header_mismatch',
+  },
 ];
