@@ -1,10 +1,12 @@
 import type { DetailsOf } from '../base/error-details.js';
 import { type Failure, failed, failure, ok, type Result } from '../base/result.js';
+import { utf8Bytes } from '../base/utf8.js';
 import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { ReadRequest } from '../decide/reads.js';
+import type { Kind } from '../kinds/kind.js';
 import { AGENTS_NAMESPACE } from './agent.js';
 import { chargeQuota } from './mutations.js';
 import {
@@ -104,6 +106,39 @@ export function* storageProblem(
     return null;
   return exceeded(use, 'storage_bytes', use.storageBytes, context.policy.quota.storageBytes);
 }
+
+/**
+ * Why records do not fit: QUOTA_EXCEEDED when the owner of a record of a charged kind would have more than its bytes in
+ * that namespace, or null. Records that grow count for what they grow.
+ */
+export function* recordsProblem(
+  mutations: readonly Mutation[],
+  { kinds, policy, now }: DecisionContext,
+): Generator<ReadRequest, Failure | null, never> {
+  const added = new Map<string, { readonly holder: string; readonly namespace: string; bytes: number }>();
+  for (const mutation of mutations) {
+    if (mutation.mutation !== 'write') continue;
+    const kind: Kind = kinds.of(mutation.kind);
+    const owner = kind.charged ? kind.ownerOf(mutation.image) : null;
+    if (owner === null) continue;
+    const { namespace, image, before } = mutation;
+    const holder = quotaHolder(owner);
+    const key = `${holder} ${namespace}`;
+    const sum = added.get(key) ?? { holder, namespace, bytes: 0 };
+    sum.bytes += payloadBytes(kind, image) - (before === null ? 0 : payloadBytes(kind, before));
+    added.set(key, sum);
+  }
+  for (const { holder, namespace, bytes } of added.values()) {
+    if (bytes <= 0) continue;
+    const place = { holder, namespace };
+    const use = (yield* quotaUseOf(place)) ?? freshUse(holder, namespace, policy.quota, now);
+    const { storageBytes: max } = policy.quota;
+    if (use.storageBytes + bytes > max) return exceeded(use, 'storage_bytes', use.storageBytes, max);
+  }
+  return null;
+}
+
+const payloadBytes = (kind: Kind, image: object): number => utf8Bytes(kind.payload.text(image));
 
 /**
  * Why a holder may not write today: QUOTA_EXCEEDED when its writes of the day fill its written bytes, or null. The

@@ -115,6 +115,8 @@ export interface Kind<I extends object = object> {
   /** Verifies the author that a payload claims. Every receiver verifies it again. */
   author(payload: string, context: AuthorContext): AuthorVerdict;
   readonly exported: boolean;
+  /** True for a kind of records that count for the storage bytes of their owner in their namespace, as memories do. */
+  readonly charged: boolean;
   /** True for a kind that decides what agents may do or what they see; only imports that are trusted bring it in. */
   readonly decides: boolean;
   /** Whether a viewer may see a record; with the memories that it names when absent. */

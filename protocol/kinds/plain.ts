@@ -25,6 +25,7 @@ export function plain<I extends object>(): Pick<
   | 'movable'
   | 'author'
   | 'prevailing'
+  | 'charged'
 > {
   return {
     namespaceOf: () => null,
@@ -43,5 +44,6 @@ export function plain<I extends object>(): Pick<
     movable: false,
     author: () => NO_AUTHOR,
     prevailing: [],
+    charged: false,
   };
 }

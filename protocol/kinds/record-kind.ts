@@ -37,6 +37,8 @@ export interface RecordKind<I extends object> {
   readonly superseded?: Kind['superseded'];
   readonly author?: Kind['author'];
   readonly exported: boolean;
+  /** True when a record counts for the storage bytes of its owner, until it is removed. */
+  readonly charged?: boolean;
   readonly decides?: boolean;
   readonly indexes?: readonly RecordIndex[];
   /** Whether a viewer may see a record; with the memories that it names when absent, or else only who sees everything. */
@@ -76,6 +78,7 @@ export function recordKind<I extends { readonly rest: Rest }>(declared: RecordKi
     ...(declared.author === undefined ? {} : { author: declared.author }),
     ...(declared.isVisible === undefined ? {} : { isVisible: declared.isVisible }),
     exported: declared.exported,
+    charged: declared.charged ?? false,
     decides: declared.decides ?? false,
     table: { indexes: declared.indexes ?? [] },
   };

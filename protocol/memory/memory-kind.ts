@@ -171,6 +171,7 @@ export const memoryKind: Kind<MemoryImage> = {
   movable: true,
   author: verifyClaim,
   exported: true,
+  charged: false,
   decides: false,
   table: 'memories',
 };

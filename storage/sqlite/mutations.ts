@@ -87,7 +87,7 @@ export class Mutations {
     this.replicas = new ReplicaRows(db);
     this.subjects = new Subjects(db, tables, log, this.replicas);
     this.peers = new PeerLedger(db);
-    this.repair = new RowRepair(db, quotas);
+    this.repair = new RowRepair(db, quotas, tables.kinds);
     this.suspects = new Suspects(db);
     this.nearDuplicates = new NearDuplicates(db);
     this.encoders = new EncoderLedger(db);

@@ -29,6 +29,18 @@ export interface QuotaSqlRow {
   current_written_bytes_today: number;
 }
 
+/** A holder, and the namespace in which it stores. */
+export interface QuotaPlace {
+  readonly holder: string;
+  readonly namespace: string;
+}
+
+/** What a row counts for the bytes of its holder. */
+export interface ChargedRow {
+  readonly holder: string;
+  readonly bytes: number;
+}
+
 /** A quota row as the decisions see it. */
 export function quotaFromSql(row: QuotaSqlRow): QuotaUse {
   return {
@@ -121,12 +133,7 @@ export class QuotaLedger {
   }
 
   /** Counts the payload of a holder's write. */
-  wrote(
-    { holder, namespace }: { readonly holder: string; readonly namespace: string },
-    limits: QuotaLimits,
-    payload: string,
-    now: string,
-  ): void {
+  wrote({ holder, namespace }: QuotaPlace, limits: QuotaLimits, payload: string, now: string): void {
     const bytes = utf8Bytes(payload);
     const known = this.use(holder, namespace) ?? freshUse(holder, namespace, limits, now);
     const before = rolledUse(known, now);
@@ -136,7 +143,7 @@ export class QuotaLedger {
   }
 
   charge(
-    to: { readonly holder: string; readonly namespace: string },
+    to: QuotaPlace,
     limits: QuotaLimits,
     counts: { readonly memories: number; readonly links: number },
     now: string,
@@ -153,18 +160,15 @@ export class QuotaLedger {
 
   /** Counts the change from a row `before` to a row `after`. */
   count(before: Memory | null, after: Memory | null, now: string): void {
-    if (before !== null) this.addBytes(before, -chargedBytes(before), now);
-    if (after !== null) this.addBytes(after, chargedBytes(after), now);
+    if (before !== null) this.addMemory(before, -chargedBytes(before), now);
+    if (after !== null) this.addMemory(after, chargedBytes(after), now);
   }
 
   /** Sets the bytes of every holder in a namespace to the sum over its rows there. */
-  recount(namespace: string, memories: Iterable<Memory>, now: string): void {
+  recount(namespace: string, rows: Iterable<ChargedRow>, now: string): void {
     this.flush();
     const bytes = new Map(this.holders.all(namespace).map((holder) => [holder, 0]));
-    for (const memory of memories) {
-      const holder = holderOf(memory);
-      if (holder !== null) bytes.set(holder, (bytes.get(holder) ?? 0) + chargedBytes(memory));
-    }
+    for (const { holder, bytes: more } of rows) bytes.set(holder, (bytes.get(holder) ?? 0) + more);
     for (const [holder, storageBytes] of bytes) {
       const before =
         this.use(holder, namespace) ?? fresh({ holder, namespace }, DEFAULT_NODE_POLICY.quota, now);
@@ -195,12 +199,16 @@ export class QuotaLedger {
     }
   }
 
-  private addBytes(memory: Memory, bytes: number, now: string): void {
-    const holder = holderOf(memory);
-    if (holder === null || bytes === 0) return;
-    const to = { holder, namespace: memory.namespace };
-    const use = this.use(holder, memory.namespace) ?? fresh(to, DEFAULT_NODE_POLICY.quota, now);
+  /** Adds to the bytes that a holder has in a namespace, or takes from them. */
+  addBytes(to: QuotaPlace, bytes: number, now: string): void {
+    if (bytes === 0) return;
+    const use = this.use(to.holder, to.namespace) ?? fresh(to, DEFAULT_NODE_POLICY.quota, now);
     this.put({ ...use, storageBytes: Math.max(0, use.storageBytes + bytes), updatedAt: now });
+  }
+
+  private addMemory(memory: Memory, bytes: number, now: string): void {
+    const holder = holderOf(memory);
+    if (holder !== null) this.addBytes({ holder, namespace: memory.namespace }, bytes, now);
   }
 
   private entry(holder: string, namespace: string) {
@@ -219,10 +227,6 @@ export class QuotaLedger {
   }
 }
 
-function fresh(
-  { holder, namespace }: { readonly holder: string; readonly namespace: string },
-  limits: QuotaLimits,
-  now: string,
-): QuotaUse {
+function fresh({ holder, namespace }: QuotaPlace, limits: QuotaLimits, now: string): QuotaUse {
   return freshUse(holder, namespace, limits, now);
 }

@@ -1,16 +1,19 @@
+import { chargedBytes, holderOf, quotaHolder } from '../../protocol/identity/quota.js';
+import type { Kinds } from '../../protocol/kinds/kinds.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Connection } from './connection.js';
-import type { QuotaLedger } from './quota-ledger.js';
+import type { ChargedRow, QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { Statements } from './statements.js';
 
-/** Recounts sums over the rows of memories, and stores notes on their state. */
+/** Recounts sums over rows, and stores notes on their state. */
 export class RowRepair {
   private readonly texts: Statements;
 
   constructor(
     db: Connection,
     private readonly quotas: QuotaLedger,
+    private readonly kinds: Kinds,
   ) {
     this.texts = new Statements(db);
   }
@@ -24,7 +27,22 @@ export class RowRepair {
 
   /** Sums up the quota use of the rows in a namespace. */
   recountQuotas(namespace: string, now: string): void {
-    this.quotas.recount(namespace, this.owned(namespace), now);
+    this.quotas.recount(namespace, this.charged(namespace), now);
+  }
+
+  private *charged(namespace: string): Generator<ChargedRow> {
+    for (const memory of this.owned(namespace)) {
+      const holder = holderOf(memory);
+      if (holder !== null) yield { holder, bytes: chargedBytes(memory) };
+    }
+    const of = JSON.stringify(this.kinds.all.filter(({ charged }) => charged).map(({ name }) => name));
+    const records = this.texts
+      .get(
+        `SELECT owner_id AS owner, length(CAST(payload AS BLOB)) AS bytes FROM records
+         WHERE kind IN (SELECT value FROM json_each(?)) AND namespace = ? AND owner_id IS NOT NULL`,
+      )
+      .iterate(of, namespace) as IterableIterator<{ readonly owner: string; readonly bytes: number }>;
+    for (const { owner, bytes } of records) yield { holder: quotaHolder(owner), bytes };
   }
 
   private *owned(namespace: string): Generator<MemoryRow> {

@@ -22,6 +22,8 @@ export interface KindFacts {
   readonly joins: Readonly<Record<string, 'union' | 'greatest' | 'latest or never'>>;
   /** The members of what a removal says besides its subject and reason, likewise. */
   readonly removal: Json;
+  /** The member that names whose storage bytes a record counts for; null where it counts for nobody's. */
+  readonly charged: string | null;
   /** The id of the subject, with its members in braces; null where only the operation's header names it. */
   readonly id: string | null;
 }
@@ -49,16 +51,17 @@ const LINK_IMAGE: Json = {
   ...LINK_LATER,
 };
 
-type RecordFacts = Pick<KindFacts, 'home' | 'id' | 'later' | 'joins'>;
+type RecordFacts = Pick<KindFacts, 'home' | 'id' | 'later' | 'joins' | 'charged'>;
 
 /** A kind whose rows are records, with the words `<name>.put` and `<name>.drop`. */
 export function recordFacts(
   name: string,
   image: Json,
-  { home = false, id = null, later = {}, joins = {} }: Partial<RecordFacts> = {},
+  { home = false, id = null, later = {}, joins = {}, charged = null }: Partial<RecordFacts> = {},
 ): KindFacts {
   const words = { puts: [`${name}.put`], drops: [`${name}.drop`], notes: [] };
-  return { name, ...words, home, rows: 'records', image, later, prevails: null, joins, removal: {}, id };
+  const none = { prevails: null, removal: {} };
+  return { name, ...words, home, rows: 'records', image, later, joins, ...none, charged, id };
 }
 
 /** The id of the subject that an image or a row is of. A member with a bar is left out, bar and all, while it is empty. */
@@ -80,6 +83,7 @@ export const MEMORY: KindFacts = {
   // What a memory comes to is more than that (memory-meaning.ts).
   joins: {},
   removal: { title: '', expires_at: null, version: 1 },
+  charged: null,
   id: '{id}',
 };
 
@@ -95,6 +99,7 @@ export const LINK: KindFacts = {
   prevails: 'retired_at',
   joins: {},
   removal: {},
+  charged: null,
   id: '{source_id}|{target_id}|{relation}',
 };
 

@@ -62,7 +62,7 @@ export function auditDatabase(
     ...auditSiblings(subjects, undecided, db),
   );
   const memories = rows.filter(({ kind }) => kind === MEMORY.name);
-  problems.push(...auditArchive(db, log.ofKind(MEMORY), own), ...auditQuotas(db, memories));
+  problems.push(...auditArchive(db, log.ofKind(MEMORY), own), ...auditQuotas(db, rows, kinds));
   const indexed = db.prepare('SELECT count(*) AS n FROM memories_fts').get() as { n: number };
   if (indexed.n !== memories.length)
     problems.push(`${indexed.n} rows in the full text, ${memories.length} memories`);

@@ -1,16 +1,22 @@
 import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
+import { type KindFacts, MEMORY } from './kind-facts.js';
 import type { StoredRow } from './stored-rows.js';
 
-/** The bytes of each holder and namespace are the sum over its memories: title, content and metadata. */
-export function auditQuotas(db: Database.Database, memories: readonly StoredRow[]): string[] {
+/**
+ * The bytes of each holder and namespace are the sum over its memories (title, content and metadata) and over the texts of
+ * its records of charged kinds.
+ */
+export function auditQuotas(
+  db: Database.Database,
+  rows: readonly StoredRow[],
+  kinds: readonly KindFacts[],
+): string[] {
   const held = new Map<string, number>();
-  for (const { row, namespace } of memories) {
-    const metadata: unknown = JSON.parse(String(row['metadata']));
-    const owner = (metadata as Record<string, unknown>)['agent_id'];
+  for (const stored of rows) {
+    const { owner, texts } = chargedOf(stored, kinds);
     if (typeof owner !== 'string') continue;
-    const key = `${holderOf(owner)} ${namespace}`;
-    const texts = [String(row['title']), String(row['content']), JSON.stringify(metadata)];
+    const key = `${holderOf(owner)} ${stored.namespace}`;
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     held.set(key, (held.get(key) ?? 0) + bytes);
   }
@@ -27,6 +33,23 @@ export function auditQuotas(db: Database.Database, memories: readonly StoredRow[
   }
   for (const key of held.keys()) problems.push(`${key} has rows and no quota`);
   return problems;
+}
+
+/** Who pays for a row, and for which texts. */
+function chargedOf(
+  { kind, row, text }: StoredRow,
+  kinds: readonly KindFacts[],
+): { readonly owner: unknown; readonly texts: readonly string[] } {
+  if (kind === MEMORY.name) {
+    const metadata = JSON.parse(String(row['metadata'])) as Record<string, unknown>;
+    const texts = [String(row['title']), String(row['content']), JSON.stringify(metadata)];
+    return { owner: metadata['agent_id'], texts };
+  }
+  const member = kinds.find(({ name }) => name === kind)?.charged ?? null;
+  return {
+    owner: member === null ? null : (JSON.parse(text) as Record<string, unknown>)[member],
+    texts: [text],
+  };
 }
 
 /** Ids that the service made for a process or a request share a quota (docs/decisions/identity.md). */

@@ -6,7 +6,7 @@ import { DamagedRowError } from '../damage.js';
 import { registry } from '../registered.js';
 import type { Statements } from '../statements.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
-import { literal, memberSql, type RecordSqlRow, recordImageOf } from './record-table.js';
+import { literal, type RecordSqlRow, recordImageOf, recordSql } from './record-table.js';
 
 type SqlRow = Readonly<Record<string, FindValue>>;
 type Parameters = Record<string, FindValue>;
@@ -32,16 +32,13 @@ type Finding = Omit<Find, 'of'>;
 
 const EVERY_ROW: SqlFragment = { sql: '1', parameters: {} };
 
-/** The columns of `records` that finds may name beside the members. */
-const RECORD_COLUMNS = new Set(['id', 'namespace', 'owner_id', 'digest']);
-
 /** The rows of a record kind. Without a rule of its own, a record shows with the memories that it names. */
 export function recordSource<I extends object>(kind: Kind<I>): RowSource<I> {
   if (typeof kind.table === 'string') throw new Error(`kind "${kind.name}" is not kept in records`);
   const { isVisible, memoryMembers: members } = kind;
-  const sqlOf = (member: string) => (RECORD_COLUMNS.has(member) ? member : memberSql(member));
   return {
-    ...{ name: kind.name, table: 'records', own: `kind = '${literal(kind.name)}'`, key: ['id'], sqlOf },
+    ...{ name: kind.name, table: 'records', own: `kind = '${literal(kind.name)}'` },
+    ...{ key: ['id'], sqlOf: recordSql },
     indexes: [['namespace'], ...kind.table.indexes.map((index) => index.members)],
     rowOf: (sql) => {
       const image = recordImageOf(kind as unknown as Kind, sql as unknown as RecordSqlRow);

@@ -4,7 +4,7 @@ import { DamagedRowError } from '../damage.js';
 import { type Digests, isDigest } from '../digests.js';
 import { vectorOf } from '../operation-rows.js';
 import type { Stamps } from '../stamps.js';
-import type { Place, SubjectTable, Written } from './subject-table.js';
+import type { Place, Replacement, SubjectTable, Written } from './subject-table.js';
 
 /** The columns that the rows of all such kinds have. */
 export interface StampedSqlRow {
@@ -73,20 +73,20 @@ export abstract class PlainTable<Sql extends StampedSqlRow> implements SubjectTa
     return image;
   }
 
-  insert(place: Place, written: Written): null {
+  insert(place: Place, written: Written, _now: string): null {
     const digest = this.digests.of(place.id, written.text);
     this.put(place, written, digest);
     this.digests.join(this.kind, place.namespace, digest);
     return null;
   }
 
-  replace(before: Row, place: Place, written: Written): null {
-    this.remove(before);
-    return this.insert(place, written);
+  replace(before: Row, place: Place, written: Written, _how: Replacement, now: string): null {
+    this.remove(before, now);
+    return this.insert(place, written, now);
   }
 
   /** `row` compared it with its digest when it was read. */
-  remove({ id }: Row): null {
+  remove({ id }: Row, _now: string): null {
     this.erase(id);
     return null;
   }

@@ -1,9 +1,12 @@
+import { utf8Bytes } from '../../../protocol/base/utf8.js';
 import type { Row } from '../../../protocol/decide/rows.js';
+import { quotaHolder } from '../../../protocol/identity/quota.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { Kinds } from '../../../protocol/kinds/kinds.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import type { Connection } from '../connection.js';
 import { type Digests, isDigest } from '../digests.js';
+import type { QuotaLedger } from '../quota-ledger.js';
 import type { Stamps } from '../stamps.js';
 import { Statements } from '../statements.js';
 import { type Held, PlainTable, type StampedSqlRow } from './plain-table.js';
@@ -13,6 +16,7 @@ import type { Place, SubjectPages, Written } from './subject-table.js';
 /** A row of `records`. */
 export interface RecordSqlRow extends StampedSqlRow {
   readonly id: string;
+  readonly owner_id: string | null;
   readonly payload: string;
 }
 
@@ -31,12 +35,19 @@ export function literal(name: string): string {
 export const memberSql = (member: string): string =>
   `iif(json_valid(payload), payload ->> '$.${literal(member)}', NULL)`;
 
+/** The columns of `records` that finds and indexes may name beside the members. */
+const RECORD_COLUMNS: ReadonlySet<string> = new Set(['id', 'namespace', 'owner_id', 'digest']);
+
+/** A member of a record, or one of its columns. */
+export const recordSql = (member: string): string =>
+  RECORD_COLUMNS.has(member) ? member : memberSql(member);
+
 /** The indexes that a list of kinds declares, as statements that do nothing when the index exists. */
 export function recordIndexes({ all }: Kinds): readonly string[] {
   return all.flatMap(({ name, table }) => {
     if (typeof table === 'string') return [];
     return table.indexes.map(({ name: index, members }) => {
-      const expressions = members.map(memberSql).join(', ');
+      const expressions = members.map(recordSql).join(', ');
       return `CREATE INDEX IF NOT EXISTS records_${literal(index)} ON records (${expressions}) WHERE kind = '${literal(name)}'`;
     });
   });
@@ -49,6 +60,7 @@ export class RecordTable extends PlainTable<RecordSqlRow> {
 
   constructor(
     private readonly declared: Kind,
+    private readonly quotas: QuotaLedger,
     db: Connection,
     digests: Digests,
     stamps: Stamps,
@@ -72,6 +84,33 @@ export class RecordTable extends PlainTable<RecordSqlRow> {
   payloadOf(id: string): string | null {
     const sql = `SELECT payload FROM records WHERE kind = '${this.name}' AND id = ?`;
     return (this.statements.get(sql).get(id) as RecordSqlRow | undefined)?.payload ?? null;
+  }
+
+  override insert(place: Place, written: Written, now: string): null {
+    const { charged, ownerOf } = this.declared;
+    super.insert(place, written, now);
+    if (charged)
+      this.count({ owner: ownerOf(written.image), namespace: place.namespace }, written.text, 1, now);
+    return null;
+  }
+
+  override remove(before: Row, now: string): null {
+    const sql = this.declared.charged ? this.read(before.id) : undefined;
+    super.remove(before, now);
+    if (sql !== undefined)
+      this.count({ owner: sql.owner_id, namespace: sql.namespace }, sql.payload, -1, now);
+    return null;
+  }
+
+  /** Adds the bytes of a payload to the use of its owner, or takes them back. */
+  private count(
+    { owner, namespace }: { readonly owner: string | null; readonly namespace: string },
+    payload: string,
+    sign: 1 | -1,
+    now: string,
+  ): void {
+    if (owner === null) return;
+    this.quotas.addBytes({ holder: quotaHolder(owner), namespace }, sign * utf8Bytes(payload), now);
   }
 
   protected read(id: string): RecordSqlRow | undefined {

@@ -31,7 +31,7 @@ export class SubjectTables {
     const tableOf = (kind: Kind): SubjectTable => {
       if (kind.table === 'memories') return memories;
       if (kind.table === 'memory_links') return new LinkTable(db, digests, stamps);
-      return new RecordTable(kind, db, digests, stamps);
+      return new RecordTable(kind, quotas, db, digests, stamps);
     };
     this.memories = memories;
     this.tombstones = new Tombstones(db, stamps);
