@@ -50,12 +50,13 @@ export interface Chain {
     command: AnyCommand,
     changes: readonly Mutation[],
     context: DecisionContext,
+    commands: Commands,
   ) => Reading<readonly Mutation[]>;
 }
 
 /** Decides a command in one transaction: rule, guards, audit, policy, events and quota of writes, in this order. */
 export function* decide(command: AnyCommand, context: DecisionContext, chain: Chain): Deciding<Outcome> {
-  const { commands, policy, events } = chain;
+  const { commands, policy } = chain;
   const asked: Asked = { declared: commands.of(command), command };
   const applied: Mutation[] = [];
   const judge = yield* policy(asked.declared, command, context);
@@ -64,14 +65,14 @@ export function* decide(command: AnyCommand, context: DecisionContext, chain: Ch
   if (looksAt !== undefined)
     return yield* lookedAt({ declared: commands.of(looksAt), command: looksAt }, context);
   if (executes === undefined) {
-    const heard = yield* announced(command, ruled, { applied, context, events });
+    const heard = yield* announced(command, ruled, { applied, context, chain });
     return yield* chargeWrites(command, heard, context);
   }
   const late = commands.readPutAside(executes.command, executes.requester);
   if (late === null) return notReadable(executes);
   const putAside: Asked = { declared: commands.of(late), command: late };
   const whole = yield* withPutAside(ruled, putAside, executes, context, applied);
-  return yield* chargeWrites(command, yield* announced(late, whole, { applied, context, events }), context);
+  return yield* chargeWrites(command, yield* announced(late, whole, { applied, context, chain }), context);
 }
 
 /** A command with its declaration. */
@@ -214,17 +215,18 @@ function* watched(
 interface Applied {
   readonly applied: readonly Mutation[];
   readonly context: DecisionContext;
+  readonly chain: Pick<Chain, 'commands' | 'events'>;
 }
 
 function* announced(
   command: AnyCommand,
   result: Result<Decision<Outcome>>,
-  { applied, context, events }: Applied & Pick<Chain, 'events'>,
+  { applied, context, chain }: Applied,
 ): Deciding<Outcome> {
   if (!result.ok) return result;
   const { value, mutations } = result.value;
   const changes = applied.length === 0 ? mutations : [...applied, ...mutations];
-  const heard = yield* events(command, changes, context);
+  const heard = yield* chain.events(command, changes, context, chain.commands);
   return heard.length === 0
     ? result
     : { ok: true, value: { ...result.value, value, mutations: [...mutations, ...heard] } };

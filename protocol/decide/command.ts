@@ -5,6 +5,7 @@ import type { Deciding, DecisionContext } from './deciding.js';
 import type { GatedPlace } from './gate.js';
 import type { Mutation } from './mutations.js';
 import type { PermissionOp } from './permissions.js';
+import type { Held, Proposal, Proposes } from './proposal.js';
 import type { Requester } from './requester.js';
 
 /** The members that every command has. Its feature declares the other members beside the rule. */
@@ -33,6 +34,8 @@ export interface Gated<C> {
   readonly previews?: (command: C) => boolean;
   /** The caller, where the command names it elsewhere than as `viewer`. */
   readonly viewer?: (command: C) => Viewer;
+  /** What is shown of it while it waits for an approval; every gated command with a schema has it. */
+  readonly proposes?: Proposes;
 }
 
 /** Why nothing gates a command. */
@@ -79,12 +82,23 @@ export type AnyDeclared = DeclaredCommand<string, never, unknown>;
 
 type KindOf<K> = AnyCommand & { readonly kind: K };
 
+/** A gated command that can be read again can wait, so it says what it proposes. */
+interface Waiting<C> {
+  readonly gate: Gated<C> & { readonly proposes: Proposes };
+  readonly read: ReadCommand;
+}
+
+interface NotWaiting<C> {
+  readonly gate: Gated<C> & { readonly proposes?: never };
+  readonly read?: never;
+}
+
 /** Declares a command beside its rule. */
 export function defineCommand<const K extends string, C extends KindOf<K>, T>(
   declared: DeclaredCommand<K, C, T> & { readonly gate: Ungated },
 ): DeclaredCommand<K, C, T> & { readonly gate: Ungated };
 export function defineCommand<const K extends string, C extends KindOf<K>, T>(
-  declared: DeclaredCommand<K, C, T> & { readonly gate: Gated<C> },
+  declared: DeclaredCommand<K, C, T> & (Waiting<C> | NotWaiting<C>),
 ): DeclaredCommand<K, C, T> & { readonly gate: Gated<C> };
 export function defineCommand<K extends string, C, T>(declared: DeclaredCommand<K, C, T>): object {
   return declared;
@@ -175,6 +189,13 @@ export class Commands {
   readForwarded(sent: SentCommand): AnyCommand | null {
     const declared = this.named(String(sent['kind']));
     return declared?.forwarded === true ? (declared.read?.(sent, NOBODY) ?? null) : null;
+  }
+
+  /** What a command proposes that waits; null for one that this release cannot read. */
+  proposalOf(held: Held): Proposal | null {
+    const { kind } = held;
+    const declared = typeof kind === 'string' ? this.named(kind) : null;
+    return (declared === null ? null : gateOf(declared)?.proposes?.(held)) ?? null;
   }
 
   /** Reads a command that waited from the record of its action; null for another shape, and for any other kind. */

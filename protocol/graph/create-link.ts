@@ -8,6 +8,7 @@ import { exactly, isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
+import { ofLink } from '../decide/proposal.js';
 import { tombstoneOf } from '../decide/reads.js';
 import { chargeLink } from '../identity/ensure-quota.js';
 import { isTextOrNull } from '../kinds/payload.js';
@@ -113,7 +114,11 @@ function isSame(link: Link, asked: CreateLink['asked'], context: DecisionContext
 export const createLinkCommand = defineCommand({
   kind: 'create-link',
   decide: decideCreateLink,
-  gate: { action: 'link', about: ({ link }) => link.source_id },
+  gate: {
+    action: 'link',
+    about: ({ link }) => link.source_id,
+    proposes: ({ link, asked }) => ofLink(link, asked),
+  },
   read: shaped<CreateLink>('create-link', {
     link: isLink,
     asked: exactly({ valid_from: isTextOrNull, valid_until: isTextOrNull }),

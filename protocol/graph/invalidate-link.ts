@@ -7,6 +7,7 @@ import { isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
+import { ofLink } from '../decide/proposal.js';
 import { isTextOrNull } from '../kinds/payload.js';
 import { type Link, type LinkKey, unsigned } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
@@ -94,7 +95,11 @@ function endedBy(now: Instant, began: Instant | null, end: Instant | null): Inst
 export const invalidateLinkCommand = defineCommand({
   kind: 'invalidate-link',
   decide: decideInvalidateLink,
-  gate: { action: 'kg_invalidate', about: ({ link }) => link.source_id },
+  gate: {
+    action: 'kg_invalidate',
+    about: ({ link }) => link.source_id,
+    proposes: ({ link, validUntil }) => ofLink(link, { valid_until: validUntil }),
+  },
   read: shaped<InvalidateLink>('invalidate-link', {
     link: linkKey,
     ...{ validUntil: isTextOrNull, by: isRequester },

@@ -4,6 +4,7 @@ import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { ofLink } from '../decide/proposal.js';
 import { type Reading, subjectRow, tombstoneOf } from '../decide/reads.js';
 import type { Row } from '../decide/rows.js';
 import { NO_REST, oneOf } from '../kinds/payload.js';
@@ -109,7 +110,12 @@ export const importLinkCommand = defineCommand({
 export const dropLinksCommand = defineCommand({
   kind: 'drop-links',
   decide: decideDropLinks,
-  gate: { action: 'unlink', about: ({ sourceId }) => sourceId },
+  gate: {
+    action: 'unlink',
+    about: ({ sourceId }) => sourceId,
+    proposes: ({ sourceId: source_id, targetId: target_id, relation }) =>
+      ofLink({ source_id, target_id, relation }, null),
+  },
   read: shaped<DropLinks>('drop-links', {
     ...{ sourceId: isId, targetId: isId, relation: (value) => value === null || oneOf(RELATIONS)(value) },
   }),

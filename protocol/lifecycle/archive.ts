@@ -6,6 +6,7 @@ import type { Check } from '../decide/command-shape.js';
 import { exactly, isFlag, isId, isIds, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
+import { ofRows } from '../decide/proposal.js';
 import { storageProblem } from '../identity/ensure-quota.js';
 import { isInteger, isText } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
@@ -163,6 +164,7 @@ export const archiveMemoriesCommand = defineCommand({
   gate: {
     action: 'archive',
     about: ({ ids }) => (ids.length === 1 ? ids[0]! : null),
+    proposes: ({ ids, reason }) => ofRows(ids, { ids, reason }),
   },
   read: shaped<ArchiveMemories>('archive-memories', { ids: isIds, reason: isText }),
   bytes: ({ ids }) => ID_BYTES * ids.length,
@@ -171,7 +173,7 @@ export const archiveMemoriesCommand = defineCommand({
 export const restoreMemoryCommand = defineCommand({
   kind: 'restore-memory',
   decide: decideRestore,
-  gate: { action: 'restore', about: ({ id }) => id },
+  gate: { action: 'restore', about: ({ id }) => id, proposes: ({ id }) => ofRows([id], { id }) },
   read: shaped<RestoreMemory>('restore-memory', {
     ...{ id: isId, archive: isFlag },
     ttlSeconds: exactly({ short: isSeconds, mid: isSeconds, long: isSeconds }),

@@ -6,8 +6,9 @@ import { defineCommand, ID_BYTES, textBytes } from '../decide/command.js';
 import { exactly, isFlag, isId, isIds, isNamespace, isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
+import { ofRows } from '../decide/proposal.js';
 import { chargeFor } from '../identity/ensure-quota.js';
-import { isText, isTextOrNull, oneOf } from '../kinds/payload.js';
+import { isObject, isText, isTextOrNull, oneOf } from '../kinds/payload.js';
 import { instant, orNull } from '../kinds/replicated-value.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory, MemoryRow, Tier } from '../memory/memory.js';
@@ -150,6 +151,10 @@ export const consolidateMemoriesCommand = defineCommand({
     action: 'consolidate',
     about: ({ result }) => result.id,
     op: 'memory_consolidate',
+    proposes: ({ ids, result, summary }) => {
+      const { title, namespace, tier } = isObject(result) ? result : {};
+      return ofRows(ids, { ids, title, namespace, tier, summary });
+    },
   },
   read: shaped<ConsolidateMemories>('consolidate-memories', {
     ids: isIds,

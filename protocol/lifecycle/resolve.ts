@@ -5,6 +5,7 @@ import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { ofRows } from '../decide/proposal.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory } from '../memory/memory.js';
 import { removeMemory, replaceMemory } from '../memory/memory-writes.js';
@@ -65,6 +66,7 @@ export const resolveMemoriesCommand = defineCommand({
   gate: {
     action: 'resolve',
     about: ({ loserId }) => loserId,
+    proposes: ({ winnerId: winner, loserId: loser }) => ofRows([winner, loser], { winner, loser }),
   },
   read: shaped<ResolveMemories>('resolve-memories', { winnerId: isId, loserId: isId }),
 });

@@ -4,6 +4,7 @@ import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { isFlag, isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { ofRows } from '../decide/proposal.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
@@ -116,7 +117,12 @@ function expiryBefore(
 export const undoEditCommand = defineCommand({
   kind: 'undo-edit',
   decide: decideUndoEdit,
-  gate: { action: 'update', about: ({ id }) => id, previews: ({ dryRun }) => dryRun },
+  gate: {
+    action: 'update',
+    about: ({ id }) => id,
+    previews: ({ dryRun }) => dryRun,
+    proposes: ({ id }) => ofRows([id], { id }),
+  },
   read: shaped<UndoEdit>('undo-edit', { id: isId, dryRun: (value) => value === false, archive: isFlag }),
   writes: ['reserved'],
 });

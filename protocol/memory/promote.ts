@@ -4,8 +4,9 @@ import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { exactly, isAbsentOr, isFlag, isId, isNamespace, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { ofRows } from '../decide/proposal.js';
 import { chargeFor } from '../identity/ensure-quota.js';
-import { oneOf } from '../kinds/payload.js';
+import { isObject, oneOf } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { promoting } from './changes.js';
 import { higherTier, type Memory, type MemoryRow } from './memory.js';
@@ -120,6 +121,10 @@ export const promoteMemoryCommand = defineCommand({
         ? []
         : [promoting(row)];
     },
+    proposes: ({ id, targetTier, vertical }) =>
+      isObject(vertical)
+        ? ofRows([id], { id, to_namespace: vertical['toNamespace'] })
+        : ofRows([id], { id, target_tier: targetTier }),
   },
   read: shaped<PromoteMemory>('promote-memory', {
     ...{ id: isId, targetTier: oneOf(['mid', 'long']), archive: isAbsentOr(isFlag) },

@@ -2,6 +2,7 @@ import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { isFlag, isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { ofRows } from '../decide/proposal.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
 import type { ForgetFilter } from './forget-filter.js';
 import { removeMemory } from './memory-writes.js';
@@ -83,7 +84,7 @@ function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesOutcome>
 export const deleteMemoryCommand = defineCommand({
   kind: 'delete-memory',
   decide: decideDelete,
-  gate: { action: 'delete', about: ({ id }) => id },
+  gate: { action: 'delete', about: ({ id }) => id, proposes: ({ id }) => ofRows([id], { id }) },
   read: shaped<DeleteMemory>('delete-memory', { id: isId, archive: isFlag }),
 });
 

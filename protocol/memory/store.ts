@@ -12,7 +12,7 @@ import type { SignedEnvelope } from '../identity/signed-envelope.js';
 import { envelopeProblem } from '../identity/signed-envelope.js';
 import { oneOf } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
-import { isEnvelope, newMemory } from './command-members.js';
+import { isEnvelope, newMemory, ofMemory } from './command-members.js';
 import { isEntity } from './entity.js';
 import { higherTier, type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from './memory.js';
 import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
@@ -230,7 +230,7 @@ export function preserveMetadata(
 export const storeMemoryCommand = defineCommand({
   kind: 'store-memory',
   decide: decideStore,
-  gate: { action: 'store', saysText: true },
+  gate: { action: 'store', saysText: true, proposes: (held) => ofMemory(held) },
   read: shaped<StoreMemory>('store-memory', {
     ...{ memory: newMemory, onConflict: oneOf(ON_CONFLICT), archive: isFlag, envelope: isEnvelope },
   }),

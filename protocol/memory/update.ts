@@ -14,6 +14,7 @@ import {
 } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
+import { type Held, ofRows, type Proposal } from '../decide/proposal.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { ownerOf } from '../identity/owner.js';
 import { isObject, isText } from '../kinds/payload.js';
@@ -217,6 +218,13 @@ const PATCH_MEMBERS: { readonly [M in keyof MemoryPatch]-?: true } = {
 };
 const PATCHED: ReadonlySet<string> = new Set(Object.keys(PATCH_MEMBERS));
 
+function proposedUpdate({ id, patch, expectedVersion, newId }: Held): Proposal | null {
+  const change = isObject(patch) ? patch : {};
+  const metadata = isObject(change['metadata']) ? change['metadata'] : {};
+  const found = ofRows([id], { id, ...change, version: expectedVersion, new_id: newId });
+  return found === null ? null : { ...found, scope: change['scope'] ?? metadata['scope'] ?? null };
+}
+
 export const updateMemoryCommand = defineCommand({
   kind: 'update-memory',
   decide: decideUpdate,
@@ -224,6 +232,7 @@ export const updateMemoryCommand = defineCommand({
     action: 'update',
     saysText: true,
     about: ({ id }) => id,
+    proposes: proposedUpdate,
   },
   read: shaped<UpdateMemory>('update-memory', {
     ...{ id: isId, patch: isPatch, expectedVersion: isVersionOrNull, archive: isFlag },

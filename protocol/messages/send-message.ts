@@ -5,7 +5,7 @@ import type { ReadMember } from '../decide/command-shape.js';
 import { shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { chargeFor } from '../identity/ensure-quota.js';
-import { newMemory } from '../memory/command-members.js';
+import { newMemory, ofMemory } from '../memory/command-members.js';
 import type { Memory } from '../memory/memory.js';
 import { insertMemory } from '../memory/memory-writes.js';
 import { memoryById } from '../memory/reads.js';
@@ -48,7 +48,7 @@ const message: ReadMember<Memory> = {
 export const sendMessageCommand = defineCommand({
   kind: 'send-message',
   decide: decideSendMessage,
-  gate: { action: 'store', saysText: true },
+  gate: { action: 'store', saysText: true, proposes: (held) => ofMemory(held) },
   read: shaped<SendMessage>('send-message', { memory: message }),
   writes: ['mail', 'reserved'],
 });

@@ -4,6 +4,7 @@ import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { isAgent, isId, isRequester, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { ofRows } from '../decide/proposal.js';
 import { tombstoneOf } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { isExpired, isVisible } from '../memory/access.js';
@@ -95,7 +96,10 @@ function copyOf(source: Memory, { copyId, from, to }: ShareMemory, { now }: Deci
 export const shareMemoryCommand = defineCommand({
   kind: 'share-memory',
   decide: decideShareMemory,
-  gate: { action: 'store' },
+  gate: {
+    action: 'store',
+    proposes: ({ id, to }) => ofRows([id], { source_memory_id: id, target_agent_id: to }),
+  },
   read: shaped<ShareMemory>('share-memory', { id: isId, copyId: isId, from: isRequester, to: isAgent }),
   writes: ['mail', 'reserved'],
 });

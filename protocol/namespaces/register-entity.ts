@@ -13,7 +13,7 @@ import { isTexts } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Alias } from '../memory/alias-kind.js';
 import { aliasesOf, aliasImage, aliasWrite, type EntityRecord, entityRecord } from '../memory/aliases.js';
-import { newMemory } from '../memory/command-members.js';
+import { newMemory, ofMemory } from '../memory/command-members.js';
 import { entityIdOf, foldedAlias, isEntity } from '../memory/entity.js';
 import type { Memory, MemoryRow } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
@@ -165,7 +165,11 @@ function* withAliases(
 export const registerEntityCommand = defineCommand({
   kind: 'register-entity',
   decide: decideRegisterEntity,
-  gate: { action: 'store', saysText: true },
+  gate: {
+    action: 'store',
+    saysText: true,
+    proposes: (held) => ofMemory(held, { aliases: held['aliases'] }),
+  },
   read: shaped<RegisterEntity>('register-entity', {
     ...{ memory: newMemory, ids: isIds, aliases: isTexts, archive: isFlag },
   }),

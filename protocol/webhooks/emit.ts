@@ -1,7 +1,7 @@
 import { WEBHOOK_BODY_BYTES_MAX } from '../base/limits.js';
 import { instantFromMs } from '../base/time.js';
 import { utf8Bytes } from '../base/utf8.js';
-import type { AnyCommand } from '../decide/command.js';
+import type { AnyCommand, Commands } from '../decide/command.js';
 import type { DecisionContext } from '../decide/deciding.js';
 import { addRow, countLocalRows } from '../decide/local-rows.js';
 import type { Mutation } from '../decide/mutations.js';
@@ -21,9 +21,10 @@ export function* emitEvents(
   command: AnyCommand,
   mutations: readonly Mutation[],
   { now, nowMs }: Pick<DecisionContext, 'now' | 'nowMs'>,
+  commands: Commands,
 ): Reading<readonly Mutation[]> {
   if (!mutations.some(canBeEvent) || (yield* countLocalRows(subscriptionKind, {}, 1)) === 0) return NONE;
-  const all = yield* announcementsOf(command, mutations);
+  const all = yield* announcementsOf(command, mutations, commands);
   return all.map(({ event, audience }) =>
     addRow(announcedKind, 'seq', {
       ...{ event: JSON.stringify(bounded(event)), audience: JSON.stringify(audience), at: now, at_ms: nowMs },

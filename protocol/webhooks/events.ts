@@ -1,5 +1,5 @@
 import { withAncestors } from '../base/ids.js';
-import type { AnyCommand } from '../decide/command.js';
+import type { AnyCommand, Commands } from '../decide/command.js';
 import type { Mutation } from '../decide/mutations.js';
 import type { Reading } from '../decide/reads.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
@@ -10,7 +10,6 @@ import { type Memory, TIERS } from '../memory/memory.js';
 import { memoryKind } from '../memory/memory-kind.js';
 import { memoryById } from '../memory/reads.js';
 import { type PendingAction, type PendingState, pendingKind } from '../policies/pending-kind.js';
-import { proposalOf } from '../policies/proposal.js';
 import { sightOf, whoSees } from './audience.js';
 import type { EventType } from './event-types.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
@@ -39,13 +38,15 @@ export const canBeEvent = (mutation: Mutation): boolean =>
 export function* announcementsOf(
   command: AnyCommand,
   mutations: readonly Mutation[],
+  commands: Commands,
 ): Reading<readonly Announcement[]> {
   const changes = mutations.flatMap((mutation) => changeOf(mutation) ?? []);
   const written = new Map<string, Memory | null>();
   for (const { kind, id, after } of changes)
     if (kind === memoryKind.name) written.set(id, after as Memory | null);
   const found: Announcement[] = [];
-  for (const change of changes) found.push(...(yield* announcementOf(change, command, written)));
+  for (const change of changes)
+    found.push(...(yield* announcementOf(change, command, { written, commands })));
   return found;
 }
 
@@ -75,7 +76,10 @@ const named = ({ kind, id }: { readonly kind: string; readonly id: string }) => 
 function* announcementOf(
   change: Change,
   command: AnyCommand,
-  written: ReadonlyMap<string, Memory | null>,
+  {
+    written,
+    commands,
+  }: { readonly written: ReadonlyMap<string, Memory | null>; readonly commands: Commands },
 ): Reading<readonly Announcement[]> {
   switch (change.kind) {
     case memoryKind.name:
@@ -83,7 +87,7 @@ function* announcementOf(
     case linkKind.name:
       return yield* linkEvent(change, written);
     default:
-      return yield* pendingEvent(change);
+      return yield* pendingEvent(change, commands);
   }
 }
 
@@ -176,7 +180,7 @@ const DECISIONS: Readonly<Record<Exclude<PendingState, 'pending'>, string>> = {
 };
 
 /** The memory of an action is named only to who requested it and to who sees the memory. */
-function* pendingEvent({ before, after }: Change): Reading<readonly Announcement[]> {
+function* pendingEvent({ before, after }: Change, commands: Commands): Reading<readonly Announcement[]> {
   const was = before as PendingAction | null;
   const is = after as PendingAction | null;
   if (is === null || (was !== null && was.status === is.status)) return [];
@@ -193,7 +197,7 @@ function* pendingEvent({ before, after }: Change): Reading<readonly Announcement
   const { approver } = is;
   const audience = { ...whoSees(), action: { requested_by, approver } };
   if (memory_id === null) return [{ event, audience }];
-  const row = (yield* memoryById(memory_id)) ?? proposalOf(is.command)?.brings ?? null;
+  const row = (yield* memoryById(memory_id)) ?? commands.proposalOf(is.command)?.brings ?? null;
   const target = row === null ? null : sightOf(row);
   const whole = { ...event, details: { ...event.details, target_memory_id: memory_id } };
   return [

@@ -3,7 +3,6 @@ import { PENDING_LIST_DEFAULT, PENDING_LIST_MAX } from '../../../protocol/base/l
 import type { Instant } from '../../../protocol/base/meanings.js';
 import { failed, ok } from '../../../protocol/base/result.js';
 import { PENDING_STATES } from '../../../protocol/policies/pending-kind.js';
-import { approverJson } from '../../../protocol/policies/proposal.js';
 import type { ShownPending } from '../../../protocol/policies/queries.js';
 import { rulingViewer } from '../../identity/caller.js';
 import * as fields from '../../pipeline/fields.js';
@@ -99,3 +98,11 @@ function shownPending(action: ShownPending, now: Instant): z.input<typeof pendin
     ...{ votes, decided_by, decided_at },
   };
 }
+
+/** The approver of a pending action as a policy names it. */
+function approverJson({ form, agent, votes }: ShownPending['approver']): Output['approver'] {
+  if (form === 'agent') return { agent: String(agent) };
+  return form === 'consensus' ? { consensus: Number(votes) } : 'human';
+}
+
+type Output = z.output<typeof pending>;

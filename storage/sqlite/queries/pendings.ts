@@ -1,5 +1,6 @@
 import { PENDING_LIST_BYTES_MAX } from '../../../protocol/base/limits.js';
 import { type Adoption, adoptionKind } from '../../../protocol/decide/adoption-kind.js';
+import type { Proposal } from '../../../protocol/decide/proposal.js';
 import { makerOf } from '../../../protocol/kinds/home.js';
 import { parsedObject } from '../../../protocol/kinds/payload.js';
 import { isVisible } from '../../../protocol/memory/access.js';
@@ -10,7 +11,6 @@ import {
   pendingIdOf,
   pendingKind,
 } from '../../../protocol/policies/pending-kind.js';
-import { type Proposal, proposalOf } from '../../../protocol/policies/proposal.js';
 import type {
   ApprovalEvent,
   ApprovalEvents,
@@ -21,7 +21,7 @@ import type {
   UndecidedPendings,
 } from '../../../protocol/policies/queries.js';
 import { voteKind } from '../../../protocol/policies/vote-kind.js';
-import type { Answers } from '../../../protocol/release.js';
+import { type Answers, COMMANDS } from '../../../protocol/release.js';
 import { type FindRows, recordSource } from '../kinds/find-rows.js';
 import { isRegistered } from '../registered.js';
 import type { Statements } from '../statements.js';
@@ -65,7 +65,7 @@ function proposalFor(
   statements: Statements,
   { viewer, now }: Pick<ListPendings, 'viewer' | 'now'>,
 ): Proposal['payload'] | null {
-  const proposal = proposalOf(command);
+  const proposal = COMMANDS.proposalOf(command);
   if (proposal === null) return viewer.all ? {} : null;
   const { about, brings, scope } = proposal;
   const coming = becomes.map(({ owner: _owner, scope: _scope, ...row }) => row);

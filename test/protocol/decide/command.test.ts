@@ -17,6 +17,9 @@ function* decideNote(_command: Note): Deciding<Done> {
 
 const note = defineCommand({ kind: 'note', decide: decideNote, gate: 'upkeep' });
 
+// @ts-expect-error: a gated command that can be read again, and so wait, says what it proposes.
+defineCommand({ kind: 'note', decide: decideNote, gate: { action: 'note' }, read: () => null });
+
 describe('the size of a command in a mailbox', () => {
   it('is computed where its declaration does not say it', () => {
     const small = bytesOf(note, { kind: 'note', texts: [] } as Note);
