@@ -1,6 +1,7 @@
-import type { Result } from '../../protocol/base/result.js';
+import { fail, type Result } from '../../protocol/base/result.js';
 import type { Have } from '../../protocol/log/wire-operation.js';
 import type { Command } from '../../protocol/release.js';
+import { Listeners } from '../core/listeners.js';
 import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
 import { Doubts } from './doubts.js';
@@ -16,14 +17,17 @@ import { PeerConnections, type PeerConnectionsParts, ringFrom } from './peer-con
 import { PeerRecord, type RecordChange } from './peer-record.js';
 import { PeerSync, PULL_LIMIT } from './peer-sync.js';
 import { QuorumWriter } from './quorum-writer.js';
+import { retryParked } from './retry-parked.js';
 import { RowDuties } from './row-duties.js';
 import { WriteGate } from './write-gate.js';
 
-/** Replication of one node, running. */
+/** Replication of one node. Until it is started it knows no peer, and writes wait. */
 export interface Mesh {
-  /** Its supervision tree; the mesh ends with it. */
-  readonly supervisor: Supervisor;
   readonly rows: Pick<RowDuties, 'suspected'>;
+  /** Called once, when the store answers. */
+  start(): void;
+  /** The own log has grown; this or another process wrote. Returns a function that removes the listener. */
+  onGrown(listener: () => void): () => void;
   status(): MeshStatus;
   /**
    * Waits until enough peers durably have the own operations `from` to `to`, at most until `deadlineMs` (monotonic).
@@ -35,8 +39,8 @@ export interface Mesh {
   /** Passes a command on to the home of its subject. */
   forward(peerId: string, command: Command): Promise<Result<Readonly<Record<string, unknown>>>>;
   /**
-   * False while writes must wait: at a start until the peers were asked (2 s at most), and after the database was rolled
-   * back until the node has caught up under a new epoch.
+   * False while writes must wait: before the start, then until the peers were asked (2 s at most), and after the database
+   * was rolled back until the node has caught up under a new epoch.
    */
   accepting(): boolean;
   /** Resolves when writes may begin. */
@@ -72,17 +76,14 @@ const LEDGER_INTERVAL_MS = 2000;
 const LOCAL_RETRY_MS = 250;
 /** Interval of reading the log where no other process uses the database. */
 const IDLE_POLL_MS = 60_000;
-const RETRY_PARKED_LIMIT = 500;
-/** After this many failures the rest waits for the next start. */
-const PARKED_BROKEN_MAX = 200;
 
-/** Starts replication: a supervisor with peer connections, quorum, catch-up and the ledger of deliveries. */
-export function startMesh(parts: MeshParts): Mesh {
+/** Makes the parts of replication: peer connections, quorum, catch-up and the ledger of deliveries. Nothing runs yet. */
+export function openMesh(parts: MeshParts): Mesh {
   return new Replication(parts);
 }
 
 class Replication implements Mesh {
-  readonly supervisor: Supervisor;
+  private supervisor: Supervisor | null = null;
   private readonly records = new Map<string, PeerRecord>();
   private members: readonly PeerRecord[] = [];
   /** The members in the order of their ids, starting after this node's id. */
@@ -96,16 +97,17 @@ class Replication implements Mesh {
   private readonly ledger: DeliveryLedger;
   private connections: PeerConnections | null = null;
   private sync: PeerSync | null = null;
-  private readonly wakeLog: () => void;
+  private readonly watch: ReturnType<typeof loopChild>;
+  private readonly grown = new Listeners();
   readonly rows: RowDuties;
   private readonly doubts: Doubts;
   private recoveringFrom: PeerRecord | null = null;
 
   constructor(private readonly parts: MeshParts) {
-    const { store, clock, scheduler, random, self, transport, log, settings, policy } = parts;
+    const { store, clock, scheduler, random, self, transport, log, settings } = parts;
     const requestTimeoutMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
     this.gate = new WriteGate(scheduler);
-    this.gate.hold('start', START_HOLD_MS);
+    this.gate.hold('unstarted', null);
     this.doubts = new Doubts(clock, this.gate);
     this.ownLog = new OwnLog(store, clock, (change) => this.logChanged(change));
     this.client = new PeerClient({ self, transport, clock, random, requestTimeoutMs });
@@ -119,18 +121,14 @@ class Replication implements Mesh {
       scheduler,
       onOutcome: ({ met }, ms) => parts.onEvent?.({ kind: 'quorum', met, ms }),
     });
-    const seams = { clock, scheduler, random };
-    const watch = loopChild({
-      id: 'log-watch',
-      policy,
-      scheduler,
-      clock,
-      round: async () => {
-        const seen = await this.ownLog.refresh();
-        return { afterMs: seen ? settings.logPollMs || IDLE_POLL_MS : LOCAL_RETRY_MS };
-      },
-    });
-    this.wakeLog = () => watch.wake.now();
+    this.rows = new RowDuties(parts, this.client, () => this.members);
+    this.watch = this.logWatch();
+  }
+
+  start(): void {
+    const { clock, scheduler, random, log, policy } = this.parts;
+    this.gate.hold('start', START_HOLD_MS);
+    this.gate.release('unstarted');
     const save = () => this.ledger.save([...this.records.values()]);
     const dlq = loopChild({
       id: 'dlq-replayer',
@@ -141,21 +139,26 @@ class Replication implements Mesh {
       round: () => save().then(() => ({ afterMs: LEDGER_INTERVAL_MS })),
       onStop: async () => void (await save()),
     });
-    this.rows = new RowDuties(parts, this.client, () => this.members);
     const onFailure = ({ childId, error, decision }: { childId: string; error: Error; decision: object }) =>
       log.error({ err: error, actor: childId, decision }, 'a part of replication failed');
     this.supervisor = startSupervisor({
-      ...seams,
+      clock,
+      scheduler,
+      random,
       onFailure,
       children: [
         dlq.spec,
         { id: 'quorum-writer', policy, start: () => Promise.resolve(this.startQuorum()) },
         { id: 'peer-sync', policy, start: () => Promise.resolve(this.startSync()) },
         { id: 'roster', policy, start: () => this.startConnections(onFailure) },
-        watch.spec,
+        this.watch.spec,
         ...this.rows.specs,
       ],
     });
+  }
+
+  onGrown(listener: () => void): () => void {
+    return this.grown.add(listener);
   }
 
   status(): MeshStatus {
@@ -190,6 +193,10 @@ class Replication implements Mesh {
   }
 
   forward(peerId: string, command: Command): Promise<Result<Readonly<Record<string, unknown>>>> {
+    if (this.supervisor === null) {
+      const message = `replication has not begun, so ${peerId} cannot be asked yet; try again`;
+      return Promise.resolve(fail('HOME_UNREACHABLE', message, { home: peerId }));
+    }
     return forwardTo(this.client, this.records.get(peerId)?.peer ?? null, peerId, command);
   }
 
@@ -207,7 +214,7 @@ class Replication implements Mesh {
   }
 
   wake(): void {
-    this.wakeLog();
+    this.watch.wake.now();
   }
 
   news(peerId: string): PeerNews | null {
@@ -248,7 +255,18 @@ class Replication implements Mesh {
   async stop(): Promise<void> {
     this.rows.end();
     this.gate.close();
-    await this.supervisor.stop();
+    if (this.supervisor === null) this.quorum.stop();
+    await this.supervisor?.stop();
+  }
+
+  /** Reads the log for what other processes write. */
+  private logWatch(): ReturnType<typeof loopChild> {
+    const { policy, scheduler, clock, settings } = this.parts;
+    const round = async () => {
+      const seen = await this.ownLog.refresh();
+      return { afterMs: seen ? settings.logPollMs || IDLE_POLL_MS : LOCAL_RETRY_MS };
+    };
+    return loopChild({ id: 'log-watch', policy, scheduler, clock, round });
   }
 
   private startQuorum() {
@@ -282,7 +300,7 @@ class Replication implements Mesh {
     const { self, roster, clock, scheduler, random, policy, settings } = this.parts;
     this.remembered ??= await this.ledger.load();
     await this.ownLog.refresh();
-    await this.retryParked();
+    await retryParked(this.parts.store);
     this.connections = new PeerConnections({
       roster,
       seams: { clock, scheduler, random },
@@ -327,27 +345,6 @@ class Replication implements Mesh {
     const whole = well.filter(({ peer }) => peer.allowedNamespaces === null);
     const narrow = well.filter(({ peer }) => peer.allowedNamespaces !== null);
     return [...whole, ...narrow].slice(0, this.quorum.needed - 1).includes(record);
-  }
-
-  /** Retries parked operations: this release may have a rule for them. A failing one does not delay the others. */
-  private async retryParked(): Promise<void> {
-    let place = { after: 0, skip: 0, limit: RETRY_PARKED_LIMIT };
-    for (let broken = 0; broken < PARKED_BROKEN_MAX; ) {
-      const retried = await this.parts.store.execute(
-        { kind: 'retry-parked', ...place },
-        { lane: 'background' },
-      );
-      if (retried.ok) {
-        if (retried.value.last === null) return;
-        const limit = Math.min(RETRY_PARKED_LIMIT, 2 * place.limit);
-        place = { after: retried.value.last, skip: 0, limit };
-        continue;
-      }
-      if (retried.error.code !== 'INTERNAL' && retried.error.code !== 'DATA_DAMAGED') return;
-      broken += 1;
-      if (place.limit > 1) place = { ...place, limit: Math.floor(place.limit / 2) };
-      else place = { ...place, skip: place.skip + 1 };
-    }
   }
 
   private recordOf(peerId: string): PeerRecord {
@@ -468,7 +465,7 @@ class Replication implements Mesh {
       this.quorum.changed();
     }
     this.connections?.wakeAll();
-    this.parts.onGrown?.();
+    this.grown.tell();
   }
 }
 

@@ -22,8 +22,6 @@ export interface MeshParts {
   readonly log: Log;
   /** How children of the tree are restarted. */
   readonly policy: RestartPolicy;
-  /** The own log has grown; this or another process wrote. */
-  readonly onGrown?: () => void;
   /** Counters, for `/metrics`. */
   readonly onEvent?: (event: MeshEvent) => void;
 }

@@ -2,10 +2,10 @@ import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 
 /**
  * Whether this node takes writes. Each reason that holds the gate shut ends by itself after a given time, because a
- * write that waits for ever is worse than one that has to be merged.
+ * write that waits for ever is worse than one that has to be merged. Only a node that has not begun waits without limit.
  */
 export class WriteGate {
-  private readonly holds = new Map<string, Timer>();
+  private readonly holds = new Map<string, Timer | null>();
   private waiting: (() => void)[] = [];
 
   constructor(private readonly scheduler: Pick<Scheduler, 'after'>) {}
@@ -14,13 +14,11 @@ export class WriteGate {
     return this.holds.size === 0;
   }
 
-  /** Shuts the gate for a reason, at most for `atMostMs`; again for the same reason restarts the time. */
-  hold(reason: string, atMostMs: number): void {
+  /** Shuts the gate for a reason, at most for `atMostMs` unless it is null; again for the same reason restarts the time. */
+  hold(reason: string, atMostMs: number | null): void {
     this.holds.get(reason)?.cancel();
-    this.holds.set(
-      reason,
-      this.scheduler.after(atMostMs, () => this.release(reason)),
-    );
+    const timer = atMostMs === null ? null : this.scheduler.after(atMostMs, () => this.release(reason));
+    this.holds.set(reason, timer);
   }
 
   held(reason: string): boolean {

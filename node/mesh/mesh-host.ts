@@ -60,6 +60,20 @@ export class MeshHost {
     this.state = state;
     this.roster = roster;
     this.transport = transport;
+    const exchange = new RosterExchange({
+      ...parts,
+      state,
+      roster,
+      transport,
+      sign: parts.sign ?? UNSIGNED,
+    });
+    this.#exchange = exchange;
+    this.#listener = new MeshListener({
+      place: () => state.formed?.facts.listen ?? null,
+      tls: () => state.listenerTls(),
+      scheduler,
+      log,
+    });
     this.routes = [
       ...meshRoutes({
         ...parts,
@@ -70,24 +84,10 @@ export class MeshHost {
         compared: () => this.#compared(),
         operation: (id) => this.#operation(id),
         status: () => this.status(),
-        contacted: (peerId) => this.#exchange.contacted(peerId),
+        contacted: (peerId) => exchange.contacted(peerId),
       }),
       ...(parts.syncRoutes ?? []),
     ];
-    this.#exchange = new RosterExchange({
-      ...parts,
-      state,
-      roster,
-      transport,
-      sign: parts.sign ?? UNSIGNED,
-    });
-    this.#listener = new MeshListener({
-      place: () => state.formed?.facts.listen ?? null,
-      tls: () => state.listenerTls(),
-      routes: this.routes,
-      scheduler,
-      log,
-    });
   }
 
   /** Listens where the mesh says, and follows its folder from now on. An address that cannot be had is tried again. */
@@ -111,9 +111,9 @@ export class MeshHost {
     });
     // A removed node ends its connections; every other node ends those to the removed one.
     this.roster.onChange(() => this.#parts.peers.keepMembers());
-    await this.#listener.start(openSurface);
+    await this.#listener.start(openSurface, this.routes);
     this.#exchange.start();
-    this.#parts.peers.wired.start();
+    this.#parts.peers.wired.start(this.roster);
   }
 
   async drain(graceMs: number): Promise<void> {

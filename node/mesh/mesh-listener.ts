@@ -10,7 +10,6 @@ export interface MeshListenerParts {
   /** The address to listen on now; null for no listener. */
   readonly place: () => { readonly host: string; readonly port: number } | null;
   readonly tls: () => ListenerTls;
-  readonly routes: readonly PeerRoute[];
   readonly scheduler: Scheduler;
   readonly log: Log;
 }
@@ -22,7 +21,7 @@ const RETRY_MS = 5000;
  */
 export class MeshListener {
   readonly #parts: MeshListenerParts;
-  #open: OpenSurface | null = null;
+  #open: ((tls: ListenerTls) => HttpSurface) | null = null;
   #surface: HttpSurface | null = null;
   #at = '';
   #retry: Timer | null = null;
@@ -39,8 +38,8 @@ export class MeshListener {
   }
 
   /** Listens where the mesh says, from now on. Never rejects. */
-  start(open: OpenSurface): Promise<void> {
-    this.#open = open;
+  start(open: OpenSurface, routes: readonly PeerRoute[]): Promise<void> {
+    this.#open = (tls) => open(tls, routes);
     return this.follow();
   }
 
@@ -66,7 +65,7 @@ export class MeshListener {
   }
 
   async #follow(): Promise<void> {
-    const { place, tls, routes, log, scheduler } = this.#parts;
+    const { place, tls, log, scheduler } = this.#parts;
     const open = this.#open;
     this.#retry?.cancel();
     if (this.#stopped || open === null) return;
@@ -78,7 +77,7 @@ export class MeshListener {
     this.#at = '';
     this.problem = null;
     if (address === null) return;
-    const surface = open(tls(), routes);
+    const surface = open(tls());
     try {
       await surface.listen(address.host, address.port);
       this.#surface = surface;

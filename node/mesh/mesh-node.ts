@@ -1,7 +1,6 @@
-import { type Mesh, startMesh } from '../../actors/mesh/mesh.js';
+import { type Mesh, openMesh } from '../../actors/mesh/mesh.js';
 import { errorRow } from '../../protocol/base/errors.js';
 import { CHANGE_POLL_MS } from '../../protocol/base/limits.js';
-import { fail } from '../../protocol/base/result.js';
 import type { Random, Scheduler, Signer } from '../../protocol/base/seams.js';
 import { CHAIN } from '../../protocol/chain.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
@@ -13,16 +12,17 @@ import type { Upgrade, UpgradeRoute } from '../http/upgrade.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { FederationCondition, Replication, Services } from '../pipeline/call.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
-import type { HintHub } from './hints/hint-hub.js';
+import { HintHub } from './hints/hint-hub.js';
 import { MeshHost } from './mesh-host.js';
 import type { OpenSurface } from './mesh-listener.js';
-import { MeshPeers } from './mesh-peers.js';
-import { openFileRoster, openReceiver, openVerifier } from './open-receiver.js';
+import type { MeshPeers } from './mesh-peers.js';
+import { openReceiver, openVerifier } from './open-receiver.js';
 import type { SyncReceiver } from './receive/sync-receiver.js';
 import { commandRoutes, pullRoutes, rangesRoutes, syncRoutes } from './receive/sync-routes.js';
 
 export interface MeshNodeParts {
   readonly services: Services;
+  readonly peers: MeshPeers;
   /** Signs messages and heads. */
   readonly signer: Signer;
   readonly scheduler: Scheduler;
@@ -32,124 +32,69 @@ export interface MeshNodeParts {
 
 /** The mesh side of a daemon: the host that peers call, the receiver of their messages, and replication. */
 export class MeshNode {
+  /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for its beginning. */
+  readonly replication: Replication;
   readonly #parts: MeshNodeParts;
-  readonly #host: MeshHost;
-  #mesh: Mesh | null = null;
+  readonly #mesh: Mesh;
+  /** Null where the operator wants no hints. */
+  readonly #hints: HintHub | null;
   readonly #receiver: SyncReceiver;
-  readonly #verifier: Verifier;
+  readonly #host: MeshHost;
   #closed = false;
-  /** Resolved when replication has begun, or never will. */
-  #begun!: () => void;
-  readonly #whenBegun = new Promise<void>((resolve) => {
-    this.#begun = resolve;
-  });
-  #hints: HintHub | null = null;
 
   constructor(parts: MeshNodeParts) {
     this.#parts = parts;
-    const { services, metrics, scheduler, random } = parts;
-    const manual = openFileRoster(services);
-    const peers = new MeshPeers({ ...services, scheduler, random, manual });
-    this.#verifier = openVerifier(services, peers.roster);
-    const receiver = openReceiver(services, peers.roster, this.#verifier, metrics, {
-      onContact: (peerId, have, reads) => this.#mesh?.contacted(peerId, have, reads),
-      onDiffering: (peerId) => this.#mesh?.differing(peerId),
+    const { services, peers, signer, scheduler, random, metrics } = parts;
+    const { settings } = services;
+    const { roster, transport } = peers;
+    const verifier = openVerifier(services, roster);
+    const mesh = replicationOf(parts, verifier);
+    const hints = settings.meshHints
+      ? new HintHub({ ...services, signer, roster, transport, mesh, scheduler, random })
+      : null;
+    const receiver = openReceiver(services, roster, verifier, metrics, {
+      onContact: (peerId, have, reads) => mesh.contacted(peerId, have, reads),
+      onDiffering: (peerId) => mesh.differing(peerId),
     });
+    this.#mesh = mesh;
+    this.#hints = hints;
     this.#receiver = receiver;
     this.#host = new MeshHost({
       ...services,
       scheduler,
       random,
       peers,
-      signer: parts.signer,
+      signer,
       gate: (message) => receiver.admit(message),
-      sign: (request) => signMessage({ ...request, ...services, signer: parts.signer, random }),
-      hintLines: () => this.#hints?.connected ?? [],
-      replicationStatus: () => this.#mesh?.status() ?? null,
-      acknowledgements: (origin, seq) => this.#mesh?.acknowledgements(origin, seq) ?? [],
+      sign: (request) => signMessage({ ...request, ...services, signer, random }),
+      hintLines: () => hints?.connected ?? [],
+      replicationStatus: () => mesh.status(),
+      acknowledgements: (origin, seq) => mesh.acknowledgements(origin, seq),
       syncRoutes: [syncRoutes, pullRoutes, rangesRoutes, commandRoutes].flatMap((routes) => routes(receiver)),
     });
+    const { quorumWrites, quorumTimeoutMs } = settings;
+    this.replication = {
+      quorumWrites,
+      quorumTimeoutMs,
+      commands: CHAIN.commands,
+      forward: (peerId, command) => mesh.forward(peerId, command),
+      accepting: () => mesh.accepting(),
+      whenAccepting: () => mesh.whenAccepting(),
+      clockAheadMs: () => mesh.clockAheadMs(),
+      replicated: (origin, from, to, deadlineMs) => mesh.replicated(origin, from, to, deadlineMs),
+    };
   }
 
   get routes(): readonly PeerRoute[] {
     return this.#host.routes;
   }
 
-  /** True for another node that belongs to the mesh now. */
-  isMember(peerId: string): boolean {
-    return this.#host.roster.find(peerId)?.state === 'member';
-  }
-
-  /** How the pipeline waits for other nodes. Writes that come before replication has begun wait for its beginning. */
-  replication(): Replication {
-    const { quorumWrites, quorumTimeoutMs } = this.#parts.services.settings;
-    return {
-      quorumWrites,
-      quorumTimeoutMs,
-      forward: (peerId, command) =>
-        this.#mesh?.forward(peerId, command) ??
-        Promise.resolve(
-          fail('HOME_UNREACHABLE', `replication has not begun, so ${peerId} cannot be asked yet; try again`),
-        ),
-      commands: CHAIN.commands,
-      accepting: () => this.#mesh?.accepting() ?? this.#closed,
-      whenAccepting: async () => {
-        await this.#whenBegun;
-        await this.#mesh?.whenAccepting();
-      },
-      clockAheadMs: () => this.#mesh?.clockAheadMs() ?? 0,
-      replicated: (origin, from, to, deadlineMs) =>
-        this.#mesh?.replicated(origin, from, to, deadlineMs) ??
-        Promise.resolve({ acks: 1, needed: quorumWrites, met: quorumWrites <= 1, reason: 'unreachable' }),
-    };
-  }
-
   /** Called once the store answers. `openSurface` makes the surface that peers call. */
   async start(openSurface: OpenSurface): Promise<void> {
-    const { services, signer, scheduler, random, metrics } = this.#parts;
-    const { settings, store, clock, log, peerId } = services;
     await this.#host.start(openSurface);
-    this.#mesh = startMesh({
-      self: { peerId, signer },
-      store,
-      roster: this.#host.roster,
-      transport: this.#host.transport,
-      verifier: this.#verifier,
-      settings: {
-        quorumWrites: settings.quorumWrites,
-        quorumTimeoutMs: settings.quorumTimeoutMs,
-        catchupIntervalMs: settings.catchupIntervalMs,
-        pushBatchMax: settings.fedDlqReplayMaxBatch,
-        logPollMs: CHANGE_POLL_MS,
-        scrubIntervalMs: settings.scrubIntervalMs,
-        payloadKeptMs: settings.payloadKeptMs,
-        peersNamed: () => this.#host.wiredCount,
-      },
-      clock,
-      scheduler,
-      random,
-      log,
-      policy: BACKGROUND_POLICY,
-      onEvent: (event) => metrics.mesh.event(event),
-      onGrown: () => this.#hints?.grown(),
-    });
-    this.#begun();
-    if (!settings.meshHints) return;
-    // Only daemons load it.
-    const { HintHub } = await import('./hints/hint-hub.js');
     if (this.#closed) return;
-    this.#hints = new HintHub({
-      peerId,
-      signer,
-      roster: this.#host.roster,
-      transport: this.#host.transport,
-      hinted: (from) => this.#mesh?.hint(from),
-      news: (to) => this.#mesh?.news(to) ?? null,
-      clock,
-      scheduler,
-      random,
-      log,
-    });
+    this.#mesh.start();
+    this.#hints?.start();
   }
 
   /** The route for hints, for the listener of peers; null without replication. */
@@ -174,7 +119,7 @@ export class MeshNode {
   async #takeLine({ request, socket, head, message }: Upgrade): Promise<void> {
     const peer = await this.#receiver.admit(message);
     if (!peer.ok) return answerRaw(socket, errorRow(peer.error.code).http, peer.error);
-    if (this.#hints === null) {
+    if (this.#hints?.running !== true) {
       return answerRaw(socket, 503, { code: 'UNAVAILABLE', message: 'this node is not ready for hints' });
     }
     this.#hints.accept(peer.value.peerId, request, socket, head);
@@ -182,13 +127,12 @@ export class MeshNode {
 
   /** A damaged row was found: it is repaired now. */
   suspected(): void {
-    this.#mesh?.rows.suspected();
+    this.#mesh.rows.suspected();
   }
 
   /** Updates the gauges; a node without peers has none. */
   gauge(): void {
-    if (this.#mesh === null || (this.#host.roster.peers().length === 0 && this.#host.wiredCount === 0))
-      return;
+    if (this.#host.roster.peers().length === 0 && this.#host.wiredCount === 0) return;
     const { mesh } = this.#parts.metrics;
     mesh.status(this.#mesh.status());
     const { certificate_expires: ends, wired } = this.#host.status();
@@ -200,19 +144,18 @@ export class MeshNode {
 
   /** The state of replication, for capabilities. */
   condition(): FederationCondition {
-    const status = this.#mesh?.status();
-    const { quorumWrites } = this.#parts.services.settings;
-    const peers = status?.peers ?? [];
+    const status = this.#mesh.status();
+    const { peers } = status;
     return {
       enabled: peers.length > 0 || this.#host.wiredCount > 0 || this.#host.state.formed !== null,
       peers: peers.length,
       healthy: peers.filter(({ state }) => state === 'healthy').length,
-      quorum: status?.quorum ?? { configured: quorumWrites, needed: 1, members: 1 },
-      accepting_writes: status?.accepting ?? true,
+      quorum: status.quorum,
+      accepting_writes: status.accepting,
       lag_operations_max: Math.max(0, ...peers.map(({ lagOperations }) => lagOperations)),
-      under_replicated: status?.underReplicated ?? 0,
-      dlq_depth: status?.dlqDepth ?? 0,
-      quarantined: status?.quarantined ?? 0,
+      under_replicated: status.underReplicated,
+      dlq_depth: status.dlqDepth,
+      quarantined: status.quarantined,
     };
   }
 
@@ -224,9 +167,39 @@ export class MeshNode {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#begun();
     this.#hints?.stop();
-    await this.#mesh?.stop();
+    await this.#mesh.stop();
     await this.#host.close();
   }
+}
+
+function replicationOf(
+  { services, peers, signer, scheduler, random, metrics }: MeshNodeParts,
+  verifier: Verifier,
+): Mesh {
+  const { settings, store, clock, log, peerId } = services;
+  const { roster, transport, wired } = peers;
+  return openMesh({
+    self: { peerId, signer },
+    store,
+    roster,
+    transport,
+    verifier,
+    settings: {
+      quorumWrites: settings.quorumWrites,
+      quorumTimeoutMs: settings.quorumTimeoutMs,
+      catchupIntervalMs: settings.catchupIntervalMs,
+      pushBatchMax: settings.fedDlqReplayMaxBatch,
+      logPollMs: CHANGE_POLL_MS,
+      scrubIntervalMs: settings.scrubIntervalMs,
+      payloadKeptMs: settings.payloadKeptMs,
+      peersNamed: () => wired.count,
+    },
+    clock,
+    scheduler,
+    random,
+    log,
+    policy: BACKGROUND_POLICY,
+    onEvent: (event) => metrics.mesh.event(event),
+  });
 }

@@ -34,7 +34,6 @@ export class MeshPeers {
       ...parts,
       urls: settings.quorumPeers,
       self: peerId,
-      find: (id) => this.roster.find(id),
       transport: this.#asking,
     });
     this.state = new MeshState(settings.home, parts);
@@ -42,6 +41,11 @@ export class MeshPeers {
     const manual = parts.manual == null ? null : new WiredRoster(parts.manual, this.wired);
     this.roster = new MeshRoster(this.state, peerId, manual);
     this.transport = new UndiciTransport({ trustOf: (peer) => this.#trustOf(peer), scheduler });
+  }
+
+  /** True for another node that belongs to the mesh now, or that is enrolled by hand. */
+  isMember(peerId: string): boolean {
+    return this.roster.find(peerId)?.state === 'member';
   }
 
   /** Ends the connections to peers that are no longer members. */

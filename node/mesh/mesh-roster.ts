@@ -1,7 +1,7 @@
+import { Listeners } from '../../actors/core/listeners.js';
 import type { Peer, Roster } from '../../protocol/peers/peer.js';
 import { peerOfStatement } from '../../protocol/peers/roster-statement.js';
 import type { MeshState } from './forming/mesh-state.js';
-import { Listeners } from './tls/listeners.js';
 
 /**
  * The members of the mesh as this node knows them: the statements of its authority, and the peers that were enrolled by

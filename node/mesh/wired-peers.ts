@@ -1,9 +1,9 @@
 import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js';
+import { Listeners } from '../../actors/core/listeners.js';
 import type { Crypto, Log, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
-import type { Peer } from '../../protocol/peers/peer.js';
+import type { Peer, Roster } from '../../protocol/peers/peer.js';
 import type { PeerTransport } from '../../protocol/wire/transport.js';
 import type { WiredPeer, WiredState } from './mesh-answers.js';
-import { Listeners } from './tls/listeners.js';
 import { type Asked, askWhoami } from './whoami.js';
 
 export interface WiredPeersParts {
@@ -11,8 +11,6 @@ export interface WiredPeersParts {
   readonly urls: readonly string[];
   /** This node's own id. */
   readonly self: string;
-  /** Finds a peer that is enrolled in any way. */
-  readonly find: (peerId: string) => Peer | null;
   /** Carries messages with the certificates and trust that the flags set. */
   readonly transport: PeerTransport;
   readonly scheduler: Scheduler;
@@ -56,9 +54,10 @@ export class WiredPeers {
     }));
   }
 
-  start(): void {
+  /** `enrolled` finds a peer that is enrolled in any way. */
+  start(enrolled: Pick<Roster, 'find'>): void {
     this.#stopped = false;
-    for (const wire of this.#wires) void this.#ask(wire);
+    for (const wire of this.#wires) void this.#ask(wire, enrolled);
   }
 
   stop(): void {
@@ -85,34 +84,38 @@ export class WiredPeers {
     return this.#listeners.add(listener);
   }
 
-  async #ask(wire: Wire): Promise<void> {
+  async #ask(wire: Wire, enrolled: Pick<Roster, 'find'>): Promise<void> {
     const { transport, scheduler, random } = this.#parts;
     const asked = await askWhoami(strangerAt(wire.url), transport, this.#parts);
     if (this.#stopped) return;
-    this.#take(wire, asked);
+    this.#take(wire, asked, enrolled);
     const settled = wire.failures === 0 && wire.state !== 'not_enrolled' && wire.state !== 'wrong_key';
     const waitMs = settled
       ? SETTLED_MS
       : backoffDelayMs(RETRY, Math.max(0, wire.failures - 1), random.unit());
-    wire.timer = scheduler.after(waitMs, () => void this.#ask(wire));
+    wire.timer = scheduler.after(waitMs, () => void this.#ask(wire, enrolled));
   }
 
-  #take(wire: Wire, asked: Asked): void {
+  #take(wire: Wire, asked: Asked, enrolled: Pick<Roster, 'find'>): void {
     if (asked.kind !== 'proven') {
       wire.failures += 1;
       // A peer that is away for a while keeps its address; the state of its connection shows that it is away.
       if (wire.state !== 'attached') this.#become(wire, asked.kind, wire.peerId, asked.problem);
       return;
     }
-    const [state, problem] = this.#identify(wire, asked.peerId, asked.publicKey);
+    const peer = enrolled.find(asked.peerId);
+    const [state, problem] = this.#identify(wire, peer, asked.peerId, asked.publicKey);
     wire.failures = state === 'not_enrolled' || state === 'wrong_key' ? wire.failures + 1 : 0;
     this.#become(wire, state, asked.peerId, problem);
   }
 
-  #identify(wire: Wire, peerId: string, publicKey: Uint8Array): [WiredState, string | null] {
-    const { self, find } = this.#parts;
-    if (peerId === self) return ['self', 'the address is this node itself: leave it out'];
-    const peer = find(peerId);
+  #identify(
+    wire: Wire,
+    peer: Peer | null,
+    peerId: string,
+    publicKey: Uint8Array,
+  ): [WiredState, string | null] {
+    if (peerId === this.#parts.self) return ['self', 'the address is this node itself: leave it out'];
     if (peer === null || peer.state !== 'member') {
       const how = `mnemesh identity import --agent-id ${peerId} --pub <file>`;
       return ['not_enrolled', `${peerId} answers there and is not enrolled here; enrol it with ${how}`];

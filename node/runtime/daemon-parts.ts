@@ -18,6 +18,8 @@ import { inboxRoute } from '../http/inbox-route.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity, type MachineIdentity } from '../identity/machine-key.js';
 import { MeshNode } from '../mesh/mesh-node.js';
+import { MeshPeers } from '../mesh/mesh-peers.js';
+import { openFileRoster } from '../mesh/open-receiver.js';
 import { type ListenerFiles, openListenerFiles } from '../mesh/tls/listener-files.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
@@ -75,15 +77,12 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   const metrics = new Metrics();
   const damage = new DatabaseDamage(log);
   const condition = new DaemonCondition(damage);
-  const storage = new DaemonStorage(settings, identity.peerId, log, {
-    suspected: () => mesh.suspected(),
-    corrupt: (message) => damage.found(message),
-    refusing: (reason) => damage.refusing(reason),
-  });
+  const storage = new DaemonStorage(settings, identity.peerId, log, damage);
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
   const { approvals, inbox } = openStreams(storage);
   const hooks = openDaemonHooks(settings, storage, log, approvals);
+  const peers = peersOf(settings, identity, log);
   const own = servicesOf(identity, {
     store: storage.store,
     hooks: hooks.hooks,
@@ -93,18 +92,20 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     settings,
     log,
     catalogue: CATALOGUE,
-    isMember: (peerId) => mesh.isMember(peerId),
+    isMember: (peerId) => peers.isMember(peerId),
     condition: () => condition.read(),
     onDecision: (action, outcome) => metrics.policyDecision(action, outcome),
   });
   const mesh = new MeshNode({
     services: own,
+    peers,
     signer: identity.key,
     scheduler: systemScheduler,
     random: systemRandom,
     metrics,
   });
-  const replication = mesh.replication();
+  damage.onSuspected(() => mesh.suspected());
+  const { replication } = mesh;
   const holder = holderName('daemon', systemRandom.uuid());
   const duties = dutiesOf(own, holder, semantic, () => clockProblem(replication) !== null);
   const services: Services = {
@@ -142,6 +143,18 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     http,
     local: new LocalSocket(services, holder, log),
   };
+}
+
+/** Who belongs to the mesh, and how messages reach them. */
+function peersOf(settings: Settings, { peerId }: MachineIdentity, log: Log): MeshPeers {
+  const seams = {
+    clock: systemClock,
+    scheduler: systemScheduler,
+    random: systemRandom,
+    crypto: systemCrypto,
+  };
+  const manual = openFileRoster({ settings, clock: systemClock, log });
+  return new MeshPeers({ ...seams, settings, peerId, log, manual });
 }
 
 /** The streams of events that listeners follow over HTTP. */

@@ -24,8 +24,23 @@ const READERS_MAX = 4;
 const READERS_MIN = 2;
 const READER_BATCH_MESSAGES = 8;
 
-type WriterThread = StorageThread<TimedCommand, OutcomeOf<Command>>;
-type ReaderThread = StorageThread<Reading, Read>;
+/** A thread that runs, whatever it answers. */
+type LiveThread = Pick<StorageThread<never, never>, 'kill' | 'gone'>;
+
+/** The threads of one kind that run now. */
+class LiveThreads {
+  readonly #threads = new Set<LiveThread>();
+
+  add(thread: LiveThread): void {
+    this.#threads.add(thread);
+    void thread.gone.then(() => this.#threads.delete(thread));
+  }
+
+  /** Ends them without warning. */
+  kill(): void {
+    for (const thread of this.#threads) thread.kill();
+  }
+}
 
 /** How many readers a machine with so many cores gets. */
 export const readerCountFor = (cores: number): number =>
@@ -48,8 +63,8 @@ export class DaemonStorage {
   readonly #readerCount = readerCountFor(availableParallelism());
   /** Reads with one index lookup run here, without a thread in between. */
   readonly #points: Connection;
-  #writerThread: WriterThread | null = null;
-  readonly #readerThreads = new Set<ReaderThread>();
+  readonly #writerThreads = new LiveThreads();
+  readonly #readerThreads = new LiveThreads();
 
   /** The database must exist. Nothing is answered before the child has started. */
   constructor(settings: Settings, peerId: string, log: Log, reports: DamageReports) {
@@ -109,12 +124,12 @@ export class DaemonStorage {
 
   /** Ends the writer thread without warning. */
   crashWriter(): void {
-    this.#writerThread?.kill();
+    this.#writerThreads.kill();
   }
 
   /** Ends the reader threads without warning. */
   crashReaders(): void {
-    for (const thread of this.#readerThreads) thread.kill();
+    this.#readerThreads.kill();
   }
 
   #writerQueue(): WriterQueue {
@@ -129,7 +144,7 @@ export class DaemonStorage {
       gather: (dispatch) => systemScheduler.immediate(dispatch),
       onFault: (error) => {
         this.#log.error({ err: error }, 'the storage writer broke its contract');
-        this.crashWriter();
+        this.#writerThreads.kill();
       },
     });
   }
@@ -145,7 +160,7 @@ export class DaemonStorage {
       portsMax: this.#readerCount,
       onFault: (error) => {
         this.#log.error({ err: error }, 'a storage reader broke its contract');
-        this.crashReaders();
+        this.#readerThreads.kill();
       },
     });
   }
@@ -156,9 +171,7 @@ export class DaemonStorage {
       policy: STORAGE_POLICY,
       worker: this.#writer,
       spawn: () => spawnStorageThread('writer-thread', this.#threadData, this.#log),
-      onSpawn: (thread) => {
-        this.#writerThread = thread;
-      },
+      onSpawn: (thread) => this.#writerThreads.add(thread),
       stopTimeoutMs: this.#settings.shutdownGraceMs,
     });
   }
@@ -169,10 +182,7 @@ export class DaemonStorage {
       policy: STORAGE_POLICY,
       worker: this.#readers,
       spawn: () => spawnStorageThread('reader-thread', this.#threadData, this.#log),
-      onSpawn: (thread) => {
-        this.#readerThreads.add(thread);
-        void thread.gone.then(() => this.#readerThreads.delete(thread));
-      },
+      onSpawn: (thread) => this.#readerThreads.add(thread),
       stopTimeoutMs: this.#settings.shutdownGraceMs,
     });
   }

@@ -1,16 +1,28 @@
+import { Listeners } from '../../actors/core/listeners.js';
 import type { Log } from '../../protocol/base/seams.js';
+import type { DamageReports } from '../../storage/damage-watch.js';
 
 /**
- * Remembers that writes are refused until a restart, and that the engine found damage in the database file: the node is degraded until the file is repaired and the
- * node restarted.
+ * Remembers that writes are refused until a restart, and that the engine found damage in the database file: the node is
+ * degraded until the file is repaired and the node restarted. Listeners hear of damaged rows.
  */
-export class DatabaseDamage {
+export class DatabaseDamage implements DamageReports {
+  private readonly listeners = new Listeners();
   private reason: string | null = null;
   private refusal: string | null = null;
 
   constructor(private readonly log: Log) {}
 
-  found(reason: string): void {
+  /** A damaged row was found and marked for its repair. Returns a function that removes the listener. */
+  onSuspected(listener: () => void): () => void {
+    return this.listeners.add(listener);
+  }
+
+  suspected(): void {
+    this.listeners.tell();
+  }
+
+  corrupt(reason: string): void {
     if (this.reason === reason) return;
     this.reason = reason;
     this.log.error(

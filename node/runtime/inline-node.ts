@@ -78,11 +78,7 @@ export async function openInlineNode(
     shared: settings.dbPath !== ':memory:',
   });
   const damage = new DatabaseDamage(log);
-  const store = new DamageWatch(inline, systemClock, {
-    suspected: () => {},
-    corrupt: (message) => damage.found(message),
-    refusing: (reason) => damage.refusing(reason),
-  });
+  const store = new DamageWatch(inline, systemClock, damage);
   const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;

@@ -54,7 +54,6 @@ export class OwnerDuties {
   /** When the last change of the log was seen, on the monotonic clock. */
   private changedMs = Number.NEGATIVE_INFINITY;
   private closed = false;
-  private ownershipWake: Wake | null = null;
   private begun: Promise<void> = Promise.resolve();
   /** Who waits for the next look at the ownership. */
   private waiting: (() => void)[] = [];
@@ -75,8 +74,7 @@ export class OwnerDuties {
       for (const { duty, loop } of loops) if (duty.wokenBy?.includes(by) === true) loop.wake.now();
     };
     const ownership = this.ownershipLoop(() => wake('ownership'));
-    this.ownershipWake = ownership.wake;
-    semantic?.role.whenUnreachable(() => this.takeOver());
+    semantic?.role.whenUnreachable(() => this.takeOver(ownership.wake));
     const changes =
       semantic === null && !this.has('comparison') ? [] : [this.changesLoop(() => wake('log')).spec];
     return [ownership.spec, ...loops.map(({ loop }) => loop.spec), ...changes];
@@ -155,12 +153,12 @@ export class OwnerDuties {
    * Checks at once whether the owner has ended, and resolves when this process answers in its place. If the owner is
    * alive but refuses calls of this process, this process opens an encoder for its own questions.
    */
-  private async takeOver(): Promise<void> {
+  private async takeOver(ownership: Wake): Promise<void> {
     const looked = new Promise<true>((resolve) => this.waiting.push(() => resolve(true)));
     const late = new Promise<false>((resolve) => {
       this.parts.scheduler.after(OWNER_TAKEOVER_MS, () => resolve(false));
     });
-    this.ownershipWake?.now();
+    ownership.now();
     const isKnown = await Promise.race([looked, late]);
     await this.begun;
     const { semantic } = this.parts;

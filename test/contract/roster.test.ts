@@ -1,9 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Listeners } from '../../actors/core/listeners.js';
 import type { MeshState } from '../../node/mesh/forming/mesh-state.js';
 import { MeshRoster } from '../../node/mesh/mesh-roster.js';
 import { FileRoster } from '../../node/mesh/roster-from-files.js';
-import { Listeners } from '../../node/mesh/tls/listeners.js';
 import { WiredRoster } from '../../node/mesh/wired-roster.js';
 import type { Peer, Roster } from '../../protocol/peers/peer.js';
 import type { RosterStatement, SignedStatement } from '../../protocol/peers/roster-statement.js';

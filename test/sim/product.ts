@@ -1,6 +1,6 @@
 import { scrub } from '../../actors/maintenance/scrub.js';
 import { askBack } from '../../actors/mesh/ask-back.js';
-import { startMesh } from '../../actors/mesh/mesh.js';
+import { openMesh } from '../../actors/mesh/mesh.js';
 import type { PeerStatus } from '../../actors/mesh/parts.js';
 import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
@@ -25,7 +25,7 @@ export const product: JoinMesh = (run) => {
   const { roster } = node;
   const self = { peerId: node.peerId, signer: node.signer };
   const verifier = new Verifier({ self, roster, crypto, publicKeyProblem, kinds: node.kinds });
-  const mesh = startMesh({
+  const mesh = openMesh({
     self,
     store,
     roster,
@@ -46,6 +46,7 @@ export const product: JoinMesh = (run) => {
     log,
     policy: BACKGROUND_POLICY,
   });
+  mesh.start();
   const replication: Replication = {
     quorumWrites: node.quorumWrites,
     quorumTimeoutMs: QUORUM_WITHIN_MS,

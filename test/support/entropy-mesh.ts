@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { type Mesh, startMesh } from '../../actors/mesh/mesh.js';
+import { type Mesh, openMesh } from '../../actors/mesh/mesh.js';
 import type { MeshEvent } from '../../actors/mesh/parts.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
@@ -89,7 +89,7 @@ export function startEntropyMesh(
       onDiffering: (from) => mesh?.differing(from),
     });
     receivers.set(`http://${name}`, receiver);
-    mesh = startMesh({
+    mesh = openMesh({
       self,
       store: one.store,
       roster,
@@ -120,6 +120,7 @@ export function startEntropyMesh(
       policy: BACKGROUND_POLICY,
       onEvent: (event) => events.push(event),
     });
+    mesh.start();
     nodes.set(name, {
       peerId,
       replica: one,

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
+import { Listeners } from '../../../actors/core/listeners.js';
 import { BoundedMap } from '../../../protocol/base/bounded-map.js';
 import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/base/seams.js';
 import { StartRefusedError } from '../../../protocol/base/start-refused.js';
 import type { CertificateRole, ClientGate, ListenerTls } from '../../http/listener-tls.js';
 import type { CertificatePair } from '../tls/certificate-files.js';
-import { Listeners } from '../tls/listeners.js';
 import { isIssuedBy } from './certificate.js';
 import { Invites, inviteOf } from './invites.js';
 import { type MeshFacts, MeshFolder } from './mesh-folder.js';

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { type BackoffPolicy, backoffDelayMs } from '../../../actors/core/backoff.js';
+import type { Mesh } from '../../../actors/mesh/mesh.js';
 import type { PeerNews } from '../../../actors/mesh/parts.js';
 import { HINT_BYTES_MAX } from '../../../protocol/base/limits.js';
 import type { Clock, Log, Random, Scheduler, Signer, Timer } from '../../../protocol/base/seams.js';
@@ -18,9 +19,8 @@ export interface HintHubParts {
   readonly signer: Signer;
   readonly roster: Roster;
   readonly transport: Pick<UndiciTransport, 'open' | 'headersFor'>;
-  /** A peer has, or may have, new operations. */
-  readonly hinted: (peerId: string) => void;
-  readonly news: (peerId: string) => PeerNews | null;
+  /** Says when and what peers lack, and pulls from those that have, or may have, new operations. */
+  readonly mesh: Pick<Mesh, 'onGrown' | 'news' | 'hint'>;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -62,15 +62,27 @@ export class HintHub {
   /** Peers that were just asked, and those of them that hinted since then. */
   readonly #pulled = new Map<string, Timer>();
   readonly #again = new Set<string>();
-  readonly #unsubscribe: () => void;
+  #unsubscribe: readonly (() => void)[] = [];
   #beat: Timer | null = null;
-  #stopped = false;
+  #state: 'made' | 'running' | 'stopped' = 'made';
 
   constructor(parts: HintHubParts) {
     this.#parts = parts;
-    this.#unsubscribe = parts.roster.onChange(() => this.#follow());
+  }
+
+  /** Calls the peers, and takes their calls from now on. */
+  start(): void {
+    if (this.#state !== 'made') return;
+    this.#state = 'running';
+    const { roster, mesh } = this.#parts;
+    this.#unsubscribe = [roster.onChange(() => this.#follow()), mesh.onGrown(() => this.#grown())];
     this.#follow();
     this.#beatLater();
+  }
+
+  /** False before its start and after its end: it takes no calls then. */
+  get running(): boolean {
+    return this.#state === 'running';
   }
 
   /** Peers with a line. */
@@ -78,14 +90,9 @@ export class HintHub {
     return [...this.#lines.keys()];
   }
 
-  /** The own log has grown; this or another process wrote. */
-  grown(): void {
-    for (const peerId of this.#lines.keys()) this.#tellSoon(peerId);
-  }
-
   /** Takes over the connection of an authenticated peer. */
   accept(peerId: string, request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#stopped) {
+    if (!this.running) {
       socket.destroy();
       return;
     }
@@ -97,8 +104,8 @@ export class HintHub {
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.#unsubscribe();
+    this.#state = 'stopped';
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#beat?.cancel();
     for (const timer of [...this.#due.values(), ...this.#pulled.values()]) timer.cancel();
     for (const { timer, socket } of this.#dials.values()) {
@@ -108,12 +115,16 @@ export class HintHub {
     for (const line of this.#all()) line.cut();
   }
 
+  #grown(): void {
+    for (const peerId of this.#lines.keys()) this.#tellSoon(peerId);
+  }
+
   #all(): HintLine[] {
     return [...this.#lines.values()].flatMap((lines) => [...lines]);
   }
 
   #follow(): void {
-    if (this.#stopped) return;
+    if (!this.running) return;
     const members = this.#parts.roster.peers().filter(({ state }) => state === 'member');
     const ids = new Set(members.map(({ peerId }) => peerId));
     for (const line of this.#all()) if (!ids.has(line.peerId)) line.cut();
@@ -127,7 +138,7 @@ export class HintHub {
   #dial(peerId: string): void {
     const dial = this.#dials.get(peerId);
     const peer = this.#parts.roster.find(peerId);
-    if (dial === undefined || this.#stopped) return;
+    if (dial === undefined || !this.running) return;
     if (peer === null || peer.state !== 'member' || peer.url === null) {
       this.#dials.delete(peerId);
       return;
@@ -160,7 +171,7 @@ export class HintHub {
   }
 
   #redialLater(peerId: string, dial: Dial): void {
-    if (this.#stopped) return;
+    if (!this.running) return;
     dial.timer?.cancel();
     const waitMs = backoffDelayMs(REDIAL, Math.max(0, dial.failures - 1), this.#parts.random.unit());
     dial.timer = this.#parts.scheduler.after(waitMs, () => this.#dial(peerId));
@@ -212,8 +223,8 @@ export class HintHub {
   }
 
   #tellSoon(peerId: string): void {
-    if (this.#due.has(peerId) || this.#stopped) return;
-    const news = this.#parts.news(peerId);
+    if (this.#due.has(peerId) || !this.running) return;
+    const news = this.#parts.mesh.news(peerId);
     if (news === null) return;
     // A push that is on its way, or being gathered, makes a hint unnecessary, unless the push takes longer.
     const waitMs = news.pushedWithinMs ?? HINT_PAUSE_MS;
@@ -230,7 +241,7 @@ export class HintHub {
    */
   #tell(peerId: string, before: PeerNews): void {
     this.#due.delete(peerId);
-    const news = this.#parts.news(peerId);
+    const news = this.#parts.mesh.news(peerId);
     if (news === null) return;
     // When pushes make progress, a hint is unnecessary: the peer would pull operations that are on their way.
     const getsOn = news.pushedWithinMs !== null && news.origin === before.origin && news.acked > before.acked;
@@ -244,13 +255,13 @@ export class HintHub {
   }
 
   #askSoon(peerId: string): void {
-    if (this.#stopped) return;
+    if (!this.running) return;
     if (this.#pulled.has(peerId)) {
       // The peer hinted during the pause: it is asked once more at its end.
       this.#again.add(peerId);
       return;
     }
-    this.#parts.hinted(peerId);
+    this.#parts.mesh.hint(peerId);
     this.#pulled.set(
       peerId,
       this.#parts.scheduler.after(PULL_PAUSE_MS, () => {

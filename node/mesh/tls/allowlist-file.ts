@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { Listeners } from '../../../actors/core/listeners.js';
 import { MESH_POLL_MS } from '../../../protocol/base/limits.js';
 import { fail, type Result } from '../../../protocol/base/result.js';
 import type { Log, Scheduler } from '../../../protocol/base/seams.js';
 import { StartRefusedError } from '../../../protocol/base/start-refused.js';
 import { parseFingerprintList } from '../../../protocol/peers/fingerprint-list.js';
 import type { CertificateRole, ClientGate } from '../../http/listener-tls.js';
-import { Listeners } from './listeners.js';
 import { WatchedFiles } from './watched-files.js';
 
 /**

@@ -1,11 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { Listeners } from '../../../actors/core/listeners.js';
 import { MESH_POLL_MS } from '../../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { Log, Scheduler } from '../../../protocol/base/seams.js';
 import { StartRefusedError } from '../../../protocol/base/start-refused.js';
-import { Listeners } from './listeners.js';
 import { WatchedFiles } from './watched-files.js';
 
 /** A certificate chain and its private key, PEM. */

@@ -1,4 +1,4 @@
-import { type Mesh, startMesh } from '../../../actors/mesh/mesh.js';
+import { type Mesh, openMesh } from '../../../actors/mesh/mesh.js';
 import type { MeshEvent, MeshSettings } from '../../../actors/mesh/parts.js';
 import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { Log, Random } from '../../../protocol/base/seams.js';
@@ -329,7 +329,7 @@ export class Stage {
       send: (peer, request) => this.peers.find(({ peerId }) => peerId === peer.peerId)!.answer(request),
     };
     this.store.apply = (command) => this.apply(command);
-    this.mesh = startMesh({
+    this.mesh = openMesh({
       self: { peerId: SELF, signer: { publicKey: new Uint8Array(32), sign: () => new Uint8Array(64) } },
       store: this.store,
       roster: this.roster,
@@ -362,6 +362,7 @@ export class Stage {
       },
       onEvent: (event) => void this.events.push(event),
     });
+    this.mesh.start();
     await this.scheduler.advance(0);
     return this;
   }

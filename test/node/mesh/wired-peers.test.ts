@@ -35,7 +35,6 @@ function wire(urls: readonly string[], enrolled: readonly TestPeer[] = [one, two
   const wired = new WiredPeers({
     urls,
     self: self.peerId,
-    find: (id) => peers.get(id) ?? null,
     transport: town,
     scheduler,
     random: systemRandom,
@@ -50,7 +49,7 @@ function wire(urls: readonly string[], enrolled: readonly TestPeer[] = [one, two
     return states();
   };
   const start = async () => {
-    wired.start();
+    wired.start({ find: (id) => peers.get(id) ?? null });
     await settled();
     return states();
   };
