@@ -8,6 +8,8 @@ export interface CallOptions {
   readonly lane?: Lane;
   /** How long the caller waits; then DEADLINE (outcome unknown) or OVERLOADED (not accepted). */
   readonly timeoutMs?: number;
+  /** True for a command that a call gives: hooks hear of what it has done (`tells` of its declaration). */
+  readonly ofCall?: true;
 }
 
 /** The read half of a store: queries in, answers out, all plain data. */

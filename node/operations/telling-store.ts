@@ -1,18 +1,11 @@
-import type { MemoryId } from '../../protocol/base/meanings.js';
 import { ok, type Result } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import { requesterViewer } from '../../protocol/decide/requester.js';
-import type { HookPayload } from '../../protocol/hooks/decision.js';
-import type { HookEvent } from '../../protocol/hooks/events.js';
+import { sizeOf, viewerOf } from '../../protocol/decide/command.js';
+import type { Tells, Told, ToldEvent } from '../../protocol/decide/told.js';
+import type { CreateLinkOutcome } from '../../protocol/graph/create-link.js';
 import type { PendingOutcome } from '../../protocol/policies/decide-pending.js';
 import type { PendingAction } from '../../protocol/policies/pending-kind.js';
-import {
-  COMMANDS,
-  type Command,
-  type GatedKind,
-  type OutcomeOf,
-  type Outcomes,
-} from '../../protocol/release.js';
+import { COMMANDS, type Command, type OutcomeOf } from '../../protocol/release.js';
 import { PassingStore } from '../../storage/passing-store.js';
 import type { CallOptions, Store } from '../../storage/port.js';
 import type { ReadServices } from '../pipeline/call.js';
@@ -21,11 +14,12 @@ import { attestedLinks, linkAnswer } from './graph/attested-links.js';
 import { type Looking, namedMemory, writtenMemory } from './shared/hooked.js';
 
 type TellingParts = Pick<ReadServices, 'hooks' | 'clock' | 'store' | 'peerId' | 'isMember' | 'crypto'>;
+type Asking = Looking & { readonly services: TellingParts };
 
 /**
- * The store of a node that tells hooks what an action has done that waited for its approval. Whatever approves it (an
- * operation, another node, or a round over recorded votes) is a command of this store, so it is told once, where it was
- * executed.
+ * The store of a node that tells hooks what a command has done, after its commit: a command of a call, and one that waited
+ * for its approval, whatever approves it (an operation, another node, or a round over recorded votes). Commands of upkeep and
+ * of other nodes are not told.
  */
 export class TellingStore extends PassingStore {
   constructor(
@@ -37,102 +31,52 @@ export class TellingStore extends PassingStore {
 
   async execute<C extends Command>(command: C, options?: CallOptions): Promise<Result<OutcomeOf<C>>> {
     const result = await this.store.execute(command, options);
-    if (!result.ok || (command.kind !== 'vote-pending' && command.kind !== 'settle-pending')) return result;
+    if (!result.ok) return result;
+    if (options?.ofCall === true) this.tell(command, result.value);
+    if (command.kind !== 'vote-pending' && command.kind !== 'settle-pending') return result;
     const { executed, ...outcome } = result.value as PendingOutcome;
-    if (executed !== undefined) tell(outcome.pending, executed, { ...this.parts, store: this.store });
+    const late = executed === undefined ? null : waitedIn(outcome.pending);
+    if (executed !== undefined && late !== null) this.tell(late, executed);
     return ok(outcome as OutcomeOf<C>);
   }
+
+  private tell(command: Command, outcome: object): void {
+    const { hooks, clock } = this.parts;
+    const declared = COMMANDS.of(command);
+    const viewer = viewerOf(declared, command);
+    if (declared.tells === undefined || viewer === null) return;
+    for (const [event, tells] of Object.entries(declared.tells as Tells<Command, object>)) {
+      if (!hooks.has(event as ToldEvent)) continue;
+      for (const told of tells({ command, outcome })) {
+        const asking = { services: { ...this.parts, store: this.store }, caller: { viewer } };
+        const firings = async () => {
+          const now = instantFromMs(clock.nowMs());
+          return (await firingsOf(told, { ...asking, now })).map((firing) => ({
+            event: event as ToldEvent,
+            ...firing,
+          }));
+        };
+        hooks.later({ bytes: TOLD_BYTES + sizeOf(told), firings });
+      }
+    }
+  }
 }
 
-/** An event after a command; what is read for it is read when it is told, as who requested the action would see it. */
-interface Told {
-  readonly event: HookEvent;
-  readonly firings: (
-    looking: Looking & { readonly services: TellingParts },
-  ) => readonly Firing[] | Promise<readonly Firing[]>;
-}
-
-interface Done<K extends Command['kind']> {
-  readonly command: Extract<Command, { readonly kind: K }>;
-  readonly outcome: Outcomes[K];
-  readonly pending: PendingAction;
-}
-
-/** The operation of such a command fires no event of its own. */
-function noEvent(): readonly Told[] {
-  return [];
-}
-
-/** The events after each command that can be gated, as its operation fires them when it does not wait. */
-const TOLD: { readonly [K in GatedKind]: (done: Done<K>) => readonly Told[] } = {
-  'store-memory': ({ outcome }) => [written(outcome.stored.id)],
-  'register-entity': ({ outcome }) => [written(outcome.entity.entity_id)],
-  'send-message': ({ outcome }) => [written(outcome.id)],
-  'share-memory': ({ outcome }) => [written(outcome.id)],
-  'update-memory': ({ outcome }) => [written(outcome.memory.id)],
-  'delete-memory': ({ outcome: { id }, pending }) => [about('post_delete', pending.namespace, { id })],
-  'promote-memory': ({ command, outcome: { memory, from } }) => {
-    const isClone = (command.vertical ?? null) !== null;
-    const to_tier = isClone ? from.tier : command.targetTier;
-    const payload = { id: command.id, from_tier: from.tier, to_tier };
-    const promoted = about('post_promote', from.namespace, payload);
-    return isClone ? [promoted, written(memory.id)] : [promoted];
-  },
-  'consolidate-memories': ({ command: { ids, result }, outcome: { memory } }) => {
-    const { namespace } = result;
-    const payload = { namespace, merged_ids: ids, result_id: memory.id };
-    return [written(memory.id), about('post_consolidate', namespace, payload)];
-  },
-  'create-link': ({ outcome }) => (outcome.change === 'refused' ? [] : [linked(outcome)]),
-  'undo-edit': noEvent,
-  'restore-memory': noEvent,
-  'archive-memories': noEvent,
-  'resolve-memories': noEvent,
-  'forget-memories': noEvent,
-  'invalidate-link': noEvent,
-  'drop-links': noEvent,
-};
-
-const about = (event: HookEvent, namespace: string, payload: HookPayload): Told => ({
-  event,
-  firings: () => [{ namespace, payload }],
-});
-
-const written = (id: MemoryId): Told => ({
-  event: 'post_store',
-  firings: (looking) => writtenMemory(looking, id),
-});
-
-const linked = (outcome: Outcomes['create-link']): Told => ({
-  event: 'post_link',
-  firings: async (looking) => {
-    const { link } = outcome;
-    const source = await namedMemory(looking, link.source_id);
-    const [attested] = await attestedLinks(looking, [link]);
-    const namespace = source.ok ? (source.value?.namespace ?? null) : null;
-    return [{ namespace, payload: linkAnswer(outcome, attested!) }];
-  },
-});
-
-/** About how many bytes an event holds while it waits. */
+/** About how many bytes an event holds while it waits, besides what it says. */
 const TOLD_BYTES = 4096;
 
-function tell(pending: PendingAction, outcome: object, services: TellingParts): void {
-  const { hooks, clock } = services;
-  const { requested_by: by, written_as: writtenAs } = pending;
+/** The command that an action held; null for one that this release cannot read. */
+function waitedIn({ command, requested_by: by, written_as: writtenAs }: PendingAction): Command | null {
   // What it executed is told, so nothing depends on who verified its signature.
-  const requester = { requestedBy: by ?? '', writtenAs, isOwn: false };
-  const command = COMMANDS.readPutAside(pending.command, requester);
-  if (command === null) return;
-  const toldOf = TOLD[command.kind as GatedKind] as (done: unknown) => readonly Told[];
-  const looking = {
-    services,
-    caller: { viewer: requesterViewer(by) },
-    now: instantFromMs(clock.nowMs()),
-  };
-  for (const { event, firings } of toldOf({ command, outcome, pending })) {
-    if (!hooks.has(event)) continue;
-    const told = async () => (await firings(looking)).map((firing) => ({ event, ...firing }));
-    hooks.later({ bytes: TOLD_BYTES, firings: told });
-  }
+  return COMMANDS.readPutAside(command, { requestedBy: by ?? '', writtenAs, isOwn: false }) as Command | null;
+}
+
+async function firingsOf(told: Told, asking: Asking): Promise<readonly Firing[]> {
+  if ('payload' in told) return [told];
+  if ('memory' in told) return writtenMemory(asking, told.memory);
+  const { link, ...answered } = told.linked as CreateLinkOutcome;
+  const source = await namedMemory(asking, link.source_id);
+  const [attested] = await attestedLinks(asking, [link]);
+  const namespace = source.ok ? (source.value?.namespace ?? null) : null;
+  return [{ namespace, payload: linkAnswer({ link, ...answered }, attested!) }];
 }

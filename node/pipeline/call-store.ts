@@ -16,7 +16,8 @@ interface CallStoreParts {
 /**
  * The store of one call, around that of the node. It decides nothing: it bounds each request by the deadline of the call
  * (what is still queued then answers DEADLINE and is never begun; a storage thread finishes what it has begun), passes
- * on to its home what only that may decide, and records the operations that the call appended.
+ * on to its home what only that may decide, says that a call gives its commands, and records the operations that they
+ * appended.
  */
 export class CallStore implements Store {
   /** In the order of the log; adjacent ranges are merged. */
@@ -30,7 +31,7 @@ export class CallStore implements Store {
   async execute<C extends Command>(command: C, options: CallOptions = {}): Promise<Result<OutcomeOf<C>>> {
     const { deadlineMs } = this.parts;
     const timed = deadlineMs === undefined ? options : { timeoutMs: WRITE_DEADLINE_MS, ...options };
-    const result = await this.store.execute(command, this.bounded(timed));
+    const result = await this.store.execute(command, { ...this.bounded(timed), ofCall: true });
     const decided = await this.decidedAtHome(command, result);
     if (decided.ok && decided.appended !== undefined) this.record(decided.appended);
     return decided;

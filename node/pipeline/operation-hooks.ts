@@ -1,5 +1,6 @@
 import type { HookDenial } from '../../actors/hooks/chain.js';
 import type { Result } from '../../protocol/base/result.js';
+import type { ToldEvent } from '../../protocol/decide/told.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import type { ReadCall } from './call.js';
@@ -21,9 +22,9 @@ export interface PreEvent<Input, Seen> {
   readonly apply?: (given: Fields, delta: HookPayload, at: number, input: Input) => Fields;
 }
 
-/** An event that tells of what an operation has done, after its answer. */
+/** An event that tells of what an operation has read, after its answer. What was written is told of its command. */
 export interface PostEvent<Input, Seen> {
-  readonly event: HookEvent;
+  readonly event: Exclude<HookEvent, ToldEvent>;
   /** Runs behind the call, so it may read. */
   readonly firings: (done: {
     readonly answer: Fields;

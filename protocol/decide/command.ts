@@ -7,6 +7,7 @@ import type { Mutation } from './mutations.js';
 import type { PermissionOp } from './permissions.js';
 import type { Held, Proposal, Proposes } from './proposal.js';
 import type { Requester } from './requester.js';
+import type { Tells } from './told.js';
 
 /** The members that every command has. Its feature declares the other members beside the rule. */
 export interface AnyCommand {
@@ -76,9 +77,13 @@ export interface DeclaredCommand<K extends string, C, T> {
   /** What it writes into the audit chain when it removes memories. */
   readonly audit?: (command: C, removed: number) => AuditEvent;
   readonly writes?: readonly OwnRows[];
+  /** What hooks hear after its commit, when a call gives it or when it waited for its approval. */
+  readonly tells?: Tells<C, T>;
 }
 
-export type AnyDeclared = DeclaredCommand<string, never, unknown>;
+export type AnyDeclared = Omit<DeclaredCommand<string, never, unknown>, 'tells'> & {
+  readonly tells?: Tells<never, never>;
+};
 
 type KindOf<K> = AnyCommand & { readonly kind: K };
 

@@ -124,4 +124,5 @@ export const createLinkCommand = defineCommand({
     asked: exactly({ valid_from: isTextOrNull, valid_until: isTextOrNull }),
     by: isRequester,
   }),
+  tells: { post_link: ({ outcome }) => (outcome.change === 'refused' ? [] : [{ linked: outcome }]) },
 });

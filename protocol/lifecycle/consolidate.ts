@@ -173,4 +173,13 @@ export const consolidateMemoriesCommand = defineCommand({
   audit: ({ agentId, result: { id }, ids }) => ({
     ...{ agentId, type: 'memory.consolidated', payload: { id, sources: [...new Set(ids)] } },
   }),
+  tells: {
+    // A group that the service chose is told as a consolidation only.
+    post_store: ({ command: { onConflict }, outcome: { memory } }) =>
+      onConflict === 'version' ? [] : [{ memory: memory.id }],
+    post_consolidate: ({ command: { ids, result }, outcome: { memory } }) => {
+      const { namespace } = result;
+      return [{ namespace, payload: { namespace, merged_ids: ids, result_id: memory.id } }];
+    },
+  },
 });

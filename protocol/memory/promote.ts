@@ -131,4 +131,13 @@ export const promoteMemoryCommand = defineCommand({
     vertical: (value, by) =>
       (value ?? null) === null || exactly({ toNamespace: isNamespace, cloneId: isId })(value, by),
   }),
+  tells: {
+    post_promote: ({ command: { id, targetTier, vertical }, outcome: { from } }) => {
+      // A clone keeps the tier of its original.
+      const to_tier = (vertical ?? null) === null ? targetTier : from.tier;
+      return [{ namespace: from.namespace, payload: { id, from_tier: from.tier, to_tier } }];
+    },
+    post_store: ({ command: { vertical }, outcome: { memory } }) =>
+      (vertical ?? null) === null ? [] : [{ memory: memory.id }],
+  },
 });

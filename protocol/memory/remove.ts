@@ -36,6 +36,7 @@ export interface DeleteMemory {
 /** What `delete-memory` answers. */
 export interface DeleteMemoryOutcome {
   readonly id: string;
+  readonly namespace: string;
   readonly archived: boolean;
 }
 
@@ -56,7 +57,7 @@ function* decideDelete(command: DeleteMemory, context: DecisionContext): Decidin
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (context.permitted !== true && !mayDelete(row, command.viewer)) return notOwner(row, command.viewer);
-  return decided({ id: row.id, archived: command.archive }, [
+  return decided({ id: row.id, namespace: row.namespace, archived: command.archive }, [
     removeMemory(row, { word: 'delete', reason: 'delete', archive: command.archive }),
   ]);
 }
@@ -86,6 +87,7 @@ export const deleteMemoryCommand = defineCommand({
   decide: decideDelete,
   gate: { action: 'delete', about: ({ id }) => id, proposes: ({ id }) => ofRows([id], { id }) },
   read: shaped<DeleteMemory>('delete-memory', { id: isId, archive: isFlag }),
+  tells: { post_delete: ({ outcome: { id, namespace } }) => [{ namespace, payload: { id } }] },
 });
 
 export const expireMemoriesCommand = defineCommand({

@@ -236,4 +236,5 @@ export const storeMemoryCommand = defineCommand({
   }),
   bytes: ({ memory }) => textBytes(memory.content, memory.metadata),
   text: ({ memory }) => memory.content,
+  tells: { post_store: ({ outcome }) => [{ memory: outcome.stored.id }] },
 });

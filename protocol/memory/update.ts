@@ -240,4 +240,5 @@ export const updateMemoryCommand = defineCommand({
   }),
   bytes: ({ patch }) => textBytes(patch.content ?? '', patch.metadata ?? {}),
   text: ({ patch }) => patch.content ?? null,
+  tells: { post_store: ({ outcome }) => [{ memory: outcome.memory.id }] },
 });

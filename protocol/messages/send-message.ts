@@ -51,4 +51,5 @@ export const sendMessageCommand = defineCommand({
   gate: { action: 'store', saysText: true, proposes: (held) => ofMemory(held) },
   read: shaped<SendMessage>('send-message', { memory: message }),
   writes: ['mail', 'reserved'],
+  tells: { post_store: ({ outcome }) => [{ memory: outcome.id }] },
 });

@@ -102,4 +102,5 @@ export const shareMemoryCommand = defineCommand({
   },
   read: shaped<ShareMemory>('share-memory', { id: isId, copyId: isId, from: isRequester, to: isAgent }),
   writes: ['mail', 'reserved'],
+  tells: { post_store: ({ outcome }) => [{ memory: outcome.id }] },
 });

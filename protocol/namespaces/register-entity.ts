@@ -173,4 +173,5 @@ export const registerEntityCommand = defineCommand({
   read: shaped<RegisterEntity>('register-entity', {
     ...{ memory: newMemory, ids: isIds, aliases: isTexts, archive: isFlag },
   }),
+  tells: { post_store: ({ outcome }) => [{ memory: outcome.entity.entity_id }] },
 });

@@ -10,7 +10,7 @@ import type { Call, ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
-import { given, textsBeside, writtenMemory } from '../shared/hooked.js';
+import { given, textsBeside } from '../shared/hooked.js';
 import { shownMemory } from '../shared/shown-memories.js';
 import { attestMemory } from './attest-memory.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
@@ -126,7 +126,6 @@ export const memoryStore = defineOperation({
         apply: (asked, delta) => ({ ...asked, ...delta }),
       },
     ],
-    post: [{ event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) }],
   }),
   run: store,
 });

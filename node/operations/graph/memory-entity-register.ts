@@ -11,7 +11,6 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { derivedId } from '../shared/derived-id.js';
-import { writtenMemory } from '../shared/hooked.js';
 import { alias, canonicalName, entityOutput } from './entity-fields.js';
 
 const input = z.object({
@@ -77,12 +76,6 @@ export const memoryEntityRegister = defineOperation({
           ...(namespace === undefined ? {} : { namespace }),
           ...(metadata === undefined ? {} : { metadata }),
         }),
-      },
-    ],
-    post: [
-      {
-        event: 'post_store',
-        firings: ({ answer, call }) => writtenMemory(call, String(answer['entity_id'])),
       },
     ],
   }),

@@ -77,14 +77,6 @@ export const memoryLink = defineOperation({
         apply: (asked, delta) => ({ ...asked, ...delta }),
       },
     ],
-    post: [
-      {
-        event: 'post_link',
-        firings: ({ answer: { linked: _, ...whole }, seen }) => [
-          { namespace: seen?.namespace ?? null, payload: whole },
-        ],
-      },
-    ],
   }),
   run: link,
 });

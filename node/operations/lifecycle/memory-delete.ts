@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { failed, ok } from '../../../protocol/base/result.js';
-import type { MemoryRow } from '../../../protocol/memory/memory.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
@@ -30,8 +29,13 @@ export const memoryDelete = defineOperation({
   },
   hooks: aroundOperation({
     look: (call, { id }: { readonly id: string }) => namedMemory(call, id),
-    pre: [{ event: 'pre_delete', firings: (_input, memory) => deleted(memory) }],
-    post: [{ event: 'post_delete', firings: ({ seen }) => deleted(seen) }],
+    pre: [
+      {
+        event: 'pre_delete',
+        firings: (_input, memory) =>
+          memory === null ? [] : [{ namespace: memory.namespace, payload: { id: memory.id } }],
+      },
+    ],
   }),
   run: async (call, input) => {
     const id = await resolveId(call, input.id);
@@ -46,6 +50,3 @@ export const memoryDelete = defineOperation({
     return ok({ deleted: true, id: result.value.id, archived: result.value.archived });
   },
 });
-
-const deleted = (memory: MemoryRow | null) =>
-  memory === null ? [] : [{ namespace: memory.namespace, payload: { id: memory.id } }];

@@ -4,7 +4,7 @@ import type { MemoryRow, Tier } from '../../../protocol/memory/memory.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
-import { copied, namedMemory, writtenMemory } from '../shared/hooked.js';
+import { copied, namedMemory } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 
 /**
@@ -53,14 +53,6 @@ export const memoryPromote = defineOperation({
       { event: 'pre_promote', firings: (asked, memory) => promotion(asked, memory) },
       // A clone is as the memory is, so nothing is rewritten.
       { event: 'pre_store', firings: ({ to_namespace: to }, memory) => copied(memory, to) },
-    ],
-    post: [
-      { event: 'post_promote', firings: ({ input, seen }) => promotion(input, seen) },
-      {
-        event: 'post_store',
-        firings: ({ answer, call }) =>
-          answer['mode'] === 'vertical' ? writtenMemory(call, String(answer['clone_id'])) : [],
-      },
     ],
   }),
   run: async (call, input) => {

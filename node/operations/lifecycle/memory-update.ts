@@ -6,7 +6,7 @@ import type { Call } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
-import { given, namedMemory, textsBeside, writtenMemory } from '../shared/hooked.js';
+import { given, namedMemory, textsBeside } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 import { shownMemory } from '../shared/shown-memories.js';
 
@@ -120,13 +120,6 @@ export const memoryUpdate = defineOperation({
             ? []
             : [{ namespace: fieldsIn.namespace ?? memory.namespace, payload: deltaOf(fieldsIn) }],
         apply: (asked, delta) => ({ ...asked, ...delta }),
-      },
-    ],
-    post: [
-      {
-        event: 'post_store',
-        firings: ({ call, answer: { memory } }) =>
-          writtenMemory(call, String((memory as Record<string, unknown>)['id'])),
       },
     ],
   }),

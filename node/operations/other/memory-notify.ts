@@ -10,7 +10,7 @@ import type { Call } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
-import { given, writtenMemory } from '../shared/hooked.js';
+import { given } from '../shared/hooked.js';
 import { mailAgent } from '../shared/mail-caller.js';
 
 const input = z.object({
@@ -72,7 +72,6 @@ export const memoryNotify = defineOperation({
         }),
       },
     ],
-    post: [{ event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) }],
   }),
   run: async (call, asked) => {
     const from = mailAgent(call);

@@ -14,12 +14,11 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { consult, vetoOf } from '../../pipeline/run-hooks.js';
-import { given, writtenMemory } from '../shared/hooked.js';
+import { given } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 
 const PREVIEW_LENGTH = 200;
 const BEFORE = 'pre_consolidate';
-const AFTER = 'post_consolidate';
 
 const input = z.object({
   ids: z
@@ -107,16 +106,6 @@ export const memoryConsolidate = defineOperation({
         }),
       },
     ],
-    post: [
-      { event: 'post_store', firings: ({ answer, call }) => writtenMemory(call, String(answer['id'])) },
-      {
-        event: AFTER,
-        firings: ({ answer, input: fieldsIn, call }) => {
-          const namespace = placeOf(call, fieldsIn);
-          return [{ namespace, payload: { namespace, merged_ids: fieldsIn.ids, result_id: answer['id'] } }];
-        },
-      },
-    ],
   }),
   run: async (call, fieldsIn) => {
     if (fieldsIn.use_llm) {
@@ -183,7 +172,7 @@ export function consolidation(call: Call, request: ConsolidationRequest): Consol
   };
 }
 
-/** Joins one group of several, with the hooks around it, which decide and rewrite nothing. */
+/** Joins one group of several, after the hooks before it, which decide and rewrite nothing. */
 export async function hookedConsolidation(
   { services, caller, now }: Call,
   command: ConsolidateMemories,
@@ -197,13 +186,7 @@ export async function hookedConsolidation(
     const verdict = await consult(hookRun, { event: BEFORE, namespace, payload });
     if ('denial' in verdict) return failed(vetoOf(BEFORE, verdict.denial));
   }
-  const joined = await store.execute(command);
-  if (joined.ok && hooks.has(AFTER)) {
-    const payload = { namespace, merged_ids: ids, result_id: joined.value.memory.id };
-    const firings = () => Promise.resolve([{ event: AFTER, namespace, payload } as const]);
-    hooks.later({ bytes: ids.join().length, firings });
-  }
-  return joined;
+  return await store.execute(command);
 }
 
 /** Full ids, each once; NOT_FOUND names those that are unknown as they were given. */

@@ -5,7 +5,7 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { derivedId } from '../shared/derived-id.js';
-import { copied, namedMemory, writtenMemory } from '../shared/hooked.js';
+import { copied, namedMemory } from '../shared/hooked.js';
 import { mailAgent } from '../shared/mail-caller.js';
 
 const input = z.object({
@@ -53,12 +53,6 @@ export const memoryShare = defineOperation({
           const from = mailAgent(call);
           return from.ok ? copied(memory, sharedNamespace(from.value, to)) : [];
         },
-      },
-    ],
-    post: [
-      {
-        event: 'post_store',
-        firings: ({ answer, call }) => writtenMemory(call, String(answer['shared_memory_id'])),
       },
     ],
   }),

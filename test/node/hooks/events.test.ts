@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { HOOK_EVENT_NAMES, type HookEvent, UNFIRED_EVENTS } from '../../../protocol/hooks/events.js';
+import { COMMANDS } from '../../../protocol/release.js';
 import { PROJECT } from '../../architecture/source-files.js';
 import { type Fields, type HookedNode, openHookedNode } from '../../support/hooked-node.js';
 import { HookHome } from '../../support/hooks.js';
@@ -41,13 +42,14 @@ describe('the 27 events', { timeout: 120_000 }, () => {
     return heard.payload;
   };
 
-  it('are 27, and each is fired by an operation or waits for one', () => {
+  it('are 27, and each is fired by an operation, told of a command, or waits for one', () => {
     assert.equal(HOOK_EVENT_NAMES.length, 27);
     const declared = OPERATIONS.flatMap(({ hooks: around }) => [
       ...(around?.pre ?? []).map(({ event }) => event),
       ...(around?.post ?? []).map(({ event }) => event),
     ]);
-    const fired = new Set([...declared, ...OF_POLICIES]);
+    const told = COMMANDS.all.flatMap(({ tells = {} }) => Object.keys(tells) as HookEvent[]);
+    const fired = new Set([...declared, ...told, ...OF_POLICIES]);
     assert.deepEqual(
       HOOK_EVENT_NAMES.filter((event) => !fired.has(event)).toSorted(),
       Object.keys(UNFIRED_EVENTS).toSorted(),
@@ -181,6 +183,22 @@ describe('the 27 events', { timeout: 120_000 }, () => {
     assert.equal(asked['namespace'], 'groups');
     assert.deepEqual((asked['candidate_ids'] as unknown[]).toSorted(), ids.toSorted());
     assert.equal((await last('post_consolidate', 2))['namespace'], 'groups');
+  });
+
+  it('tell nothing of commands that no call gives', async () => {
+    const before = hooks.get('post_delete')!.events().length;
+    const ids: string[] = [];
+    for (const title of ['by upkeep', 'by a call'])
+      ids.push(String((await node.run('memory_store', { title, content: 'goes', namespace: 'team' }))['id']));
+    const [byNode, byCall] = ids;
+    const viewer = { all: true, agentId: null, asNamespace: null };
+    const command = { kind: 'delete-memory', id: byNode!, archive: true, viewer } as const;
+    assert.ok((await node.services.store.execute(command)).ok);
+    await node.run('memory_delete', { id: byCall });
+    assert.deepEqual(await last('post_delete', before + 1), { id: byCall });
+    assert.equal(hooks.get('post_delete')!.events().length, before + 1);
+    const stored = hooks.get('post_store')!.events();
+    assert.ok(!stored.some(({ payload }) => String(payload['title']).startsWith('Consolidated:')));
   });
 
   it('tell nothing of calls that fail', async () => {

@@ -17,7 +17,7 @@ describe('a delete', () => {
     it(`removes the row and says whether a copy is kept (${archive})`, () => {
       const row = aRow({ id: 'm1' });
       const outcome = decideOver(deleting({ archive }), [row, aRow({ id: 'm2' })]);
-      assert.deepEqual(taken(outcome).value, { id: 'm1', archived: archive });
+      assert.deepEqual(taken(outcome).value, { id: 'm1', namespace: row.namespace, archived: archive });
       const removal = removalOf(row, { word: 'delete', reason: 'delete', archive });
       assert.deepEqual(onlyMutation(outcome, 'remove'), removal);
     });
