@@ -1,5 +1,12 @@
 import type { AgentQueries } from './agents/queries.js';
 import { bindAgentKeyCommand, registerAgentCommand } from './agents/register.js';
+import { actionKind } from './coordination/action-kind.js';
+import { addActionEdgeCommand } from './coordination/add-edge.js';
+import { createActionCommand } from './coordination/create-action.js';
+import { edgeKind } from './coordination/edge-kind.js';
+import { leaseKind, leaseTermKind } from './coordination/lease-kind.js';
+import * as coordinationReads from './coordination/reads.js';
+import { transitionActionCommand } from './coordination/transition-action.js';
 import { adoptionKind } from './decide/adoption-kind.js';
 import { Commands } from './decide/command.js';
 import type { Deciding } from './decide/deciding.js';
@@ -109,6 +116,9 @@ export const KINDS = new Kinds([
   rememberedKind,
   ruleKind,
   receiptKind,
+  actionKind,
+  edgeKind,
+  leaseKind,
 ]);
 
 /** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
@@ -118,6 +128,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   outboxKind,
   subscriptionKind,
   subscriptionListKind,
+  leaseTermKind,
 ];
 
 const DECLARED = [
@@ -177,6 +188,9 @@ const DECLARED = [
   pruneEventsCommand,
   passEventsCommand,
   noteVetoCommand,
+  createActionCommand,
+  addActionEdgeCommand,
+  transitionActionCommand,
   adoptPeerCommand,
   receiveMemoryCommand,
   savePeerProgressCommand,
@@ -247,6 +261,7 @@ export const READS: readonly Read<never, unknown>[] = [
   maintenanceReads,
   namespacesReads,
   policiesReads,
+  coordinationReads,
   rulesReads,
   graphReads,
   localRows,

@@ -68,6 +68,17 @@ export interface ErrorDetails {
     readonly namespace: string;
     readonly memory_id?: string | null;
   };
+  readonly ILLEGAL_TRANSITION: { readonly from: string; readonly to: string };
+  readonly ACTION_STATE_CHANGED: { readonly current_state: string };
+  readonly ACTION_BLOCKED: { readonly blocked_by: readonly object[] };
+  readonly ACTION_CYCLE: { readonly from_action: string; readonly to_action: string };
+  readonly LEASE_HELD: {
+    readonly action_id: string;
+    readonly holder: string;
+    readonly expires_at: number | null;
+  };
+  readonly LEASE_LOST: { readonly action_id: string };
+  readonly NOT_LEASE_HOLDER: { readonly action_id: string; readonly holder: string };
   readonly PENDING_ACTION_STATE_INVALID: { readonly id: string; readonly status?: string };
   readonly QUOTA_EXCEEDED: Later & {
     readonly limit: string;

@@ -111,6 +111,20 @@ export const ERRORS = {
   PENDING_ACTION_NOT_FOUND: { http: 404, exit: 1 },
   /** The action was decided, or it expired. */
   PENDING_ACTION_STATE_INVALID: { http: 409, exit: 1 },
+  /** No move leads from the state of the action to the other. */
+  ILLEGAL_TRANSITION: { http: 400, exit: 1 },
+  /** The action was in another state than the caller expected. */
+  ACTION_STATE_CHANGED: { http: 409, exit: 1 },
+  /** The action waits for others. */
+  ACTION_BLOCKED: { http: 409, exit: 1 },
+  /** The edge would make actions wait for each other. */
+  ACTION_CYCLE: { http: 409, exit: 1 },
+  /** Another holder has the lease. */
+  LEASE_HELD: { http: 409, exit: 1 },
+  /** The lease that the caller had has ended, or its fencing token is not the last one. */
+  LEASE_LOST: { http: 409, exit: 1 },
+  /** While an action is leased, only the holder moves it. */
+  NOT_LEASE_HOLDER: { http: 403, exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

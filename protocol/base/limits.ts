@@ -483,9 +483,10 @@ export const PAYLOAD_KEPT_DAYS_MAX = 36_500;
 
 /** Adoptions of one node that are read. */
 export const ADOPTIONS_MAX = 1000;
-/** Homes of one subject after each other; each adoption is the next. */
-export const HOME_NUMBER_MAX = 1_000_000_000;
+/** Homes of one subject after each other; each adoption is the next. A fencing token with it in front is exact. */
+export const HOME_NUMBER_MAX = 2_000_000;
 
+export * from './coordination-limits.js';
 export * from './local-limits.js';
 export * from './rule-limits.js';
 export * from './webhook-limits.js';

@@ -54,6 +54,29 @@ export const signalEnvelopeBytes = (signal: SignableSignal, crypto: Pick<Crypto,
     to_agent: signal.to_agent,
   });
 
+/** A move of an action, as the node signs it that took the request. */
+export interface SignableTransition {
+  readonly action_id: string;
+  readonly namespace: string;
+  readonly from: string;
+  readonly to: string;
+  readonly claimed_by: string | null;
+  readonly at: Instant;
+  /** Standard base64. */
+  readonly nonce: string;
+}
+
+export const transitionEnvelopeBytes = (move: SignableTransition): Uint8Array =>
+  encodeCborMap({
+    action_id: move.action_id,
+    claimed_by: move.claimed_by,
+    created_at: epochSeconds(move.at),
+    from_state: move.from,
+    namespace: move.namespace,
+    nonce: new Uint8Array(Buffer.from(move.nonce, 'base64')),
+    to_state: move.to,
+  });
+
 /** The verdict on a checkpoint, as its resolver signs it. */
 export interface SignableResolution {
   readonly checkpoint_id: string;

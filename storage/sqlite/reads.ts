@@ -1,4 +1,6 @@
 import type { Crypto } from '../../protocol/base/seams.js';
+import { signatureHolds } from '../../protocol/coordination/reads.js';
+import { holdsFor } from '../../protocol/coordination/signed.js';
 import type { DecisionContext } from '../../protocol/decide/deciding.js';
 import { handles, type ReadHandler, ReadHandlers } from '../../protocol/decide/handlers.js';
 import { lastNumberOf, localRowCount, localRowsOf } from '../../protocol/decide/local-rows.js';
@@ -218,6 +220,9 @@ export class DecisionReads {
         tables.records(kind).rowsWith(member, value, limit),
       ),
       handles(digestOfText, ({ text }) => this.crypto.sha256Hex(text)),
+      handles(signatureHolds, ({ publicKey, signature, data }) =>
+        holdsFor({ signature, public_key: publicKey }, data, this.crypto),
+      ),
       handles(hasPolicies, () => this.governance.hasPolicies()),
       handles(standardsOf, ({ namespaces }) => this.governance.standards(namespaces)),
       handles(holdsOthers, (asked, { now }) =>

@@ -32,6 +32,9 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   remembered: ['approver', 'gate'],
   rule: [],
   receipt: [],
+  action: ['home_number'],
+  action_edge: [],
+  lease: ['home_number'],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

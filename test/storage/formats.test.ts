@@ -35,6 +35,9 @@ const EMPTY = [
   'transcript_line_dedup',
 ];
 
+/** Tables that came after it, without a row. */
+const LATER_TABLES = { lease_term: 0 };
+
 describe('the kept database', () => {
   let path: string;
   let one: Replica;
@@ -90,7 +93,7 @@ describe('the kept database', () => {
   });
 
   it('opens, and shows what it showed', async () => {
-    assert.deepEqual(tableCounts(one.db), expected.tables);
+    assert.deepEqual(tableCounts(one.db), { ...LATER_TABLES, ...expected.tables });
     assertShown(await facts(), expected.facts);
   });
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { systemCrypto } from '../../node/seams.js';
+import { actionKind } from '../../protocol/coordination/action-kind.js';
+import { edgeKind } from '../../protocol/coordination/edge-kind.js';
+import { leaseKind } from '../../protocol/coordination/lease-kind.js';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Row } from '../../protocol/decide/rows.js';
@@ -199,6 +202,20 @@ export const casesAt = (home: string): readonly Case[] => [
   recordCase(receiptKind, { id: 'm1', namespace: '_messages/ai:b' }, (version) => ({
     ...{ memory_id: 'm1', reader: 'ai:b', read_at: INSTANT, rest: {} },
     updated_at: `2026-01-0${version}T00:00:00.000Z`,
+  })),
+  recordCase(actionKind, { id: `${home}/t1`, namespace: 'team' }, (version) => ({
+    ...{ action_id: 't1', namespace: 'team', action_kind: 'build', title: `title ${version}` },
+    ...{ payload: `{"version":${version}}`, priority: version, state: 'pending' as const, agent_id: null },
+    ...{ created_by: 'ai:a', claimed_by: null, metadata: {}, created_at: INSTANT, updated_at: INSTANT },
+    ...{ last: null, rest: { zeta: version } },
+  })),
+  recordCase(edgeKind, { id: 't1|t2|requires', namespace: 'team' }, (version) => ({
+    ...{ from_action: 't1', to_action: 't2', edge_type: 'requires' as const, namespace: 'team' },
+    ...{ created_by: `ai:${version}`, created_at: INSTANT, rest: { zeta: version } },
+  })),
+  recordCase(leaseKind, { id: `${home}/t1`, namespace: 'team' }, (version) => ({
+    ...{ action_id: 't1', namespace: 'team', holder: 'ai:a', token: version, ttl_secs: 60 },
+    ...{ acquired_at: INSTANT, rest: { zeta: version } },
   })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),

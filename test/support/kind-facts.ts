@@ -168,6 +168,28 @@ export const RECEIPT = recordFacts(
   { id: '{memory_id}' },
 );
 
+export const ACTION = recordFacts(
+  'action',
+  {
+    ...{ action_id: '', namespace: '', action_kind: '', title: '', payload: '{}', priority: 0 },
+    ...{ state: 'pending', agent_id: null, created_by: '', claimed_by: null, metadata: {} },
+    ...{ created_at: '', updated_at: '', last: null },
+  },
+  { home: true, charged: 'created_by' },
+);
+
+export const ACTION_EDGE = recordFacts(
+  'action_edge',
+  { from_action: '', to_action: '', edge_type: 'sibling', namespace: '', created_by: '', created_at: '' },
+  { id: '{from_action}|{to_action}|{edge_type}', charged: 'created_by' },
+);
+
+export const LEASE = recordFacts(
+  'lease',
+  { action_id: '', namespace: '', holder: null, token: 0, ttl_secs: 0, acquired_at: '' },
+  { home: true },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -180,4 +202,7 @@ export const KIND_FACTS: readonly KindFacts[] = [
   REMEMBERED,
   RULE,
   RECEIPT,
+  ACTION,
+  ACTION_EDGE,
+  LEASE,
 ];

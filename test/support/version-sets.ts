@@ -19,8 +19,20 @@ const POOL: readonly unknown[] = [
     'plain',
     'red',
     'unsigned',
-    ...['pending', 'approved', 'approve', 'deny', 'once', 'forever', 'session'],
+    ...[
+      'pending',
+      'approved',
+      'approve',
+      'deny',
+      'once',
+      'forever',
+      'session',
+      'claimed',
+      'sibling',
+      'requires',
+    ],
     '"ě\n',
+    ...['{}', '{"a":[1]}'],
     '2026-01-01T00:00:00.000Z',
     '2026-02-01T00:00:00.000Z',
   ],
@@ -28,6 +40,10 @@ const POOL: readonly unknown[] = [
   ...[{}, { agent_id: 'ai:a' }, { agent_id: 'ai:b', attest_level: 'agent_attested', attested_by: 'p' }],
   ...[[], ['b', 'a'], ['a', 'c'], [{ uri: 'doc:1' }], [{ agent_id: 'ai:a', approved_at: '2026-01-01' }]],
   ...[[{ gate: 'write', namespace: 'team' }], [{ kind: 'memory', id: 'a', version: 1, digest: 'ab' }]],
+  {
+    ...{ from: 'pending', to: 'claimed', by: 'ai:a', claimed_by: 'ai:a', nonce: 'AA==' },
+    ...{ at: '2026-01-01T00:00:00.000Z', signature: null, public_key: null },
+  },
   [
     {
       ...{
