@@ -1,9 +1,7 @@
 import { hostname } from 'node:os';
 import { commandCaller, explicitAgentId, localIdentity } from '../node/identity/local-caller.js';
+import { type Answer, type Answered, shapedAnswer } from '../node/pipeline/answer.js';
 import { formattedText } from '../node/pipeline/formatted-text.js';
-import { waitsForApproval } from '../node/pipeline/governed-store.js';
-import type { Answer } from '../node/pipeline/pipeline.js';
-import { shapedAnswer } from '../node/pipeline/replicate.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
 import { detailsOf, type Failure, fail, failed, ok, type Result } from '../protocol/base/result.js';
@@ -60,8 +58,8 @@ const OTHER_FORMATS: ReadonlySet<unknown> = new Set([
 /** The exit code of a command whose action waits for an approval. */
 const WAITS = 3;
 
-const exitOf = ({ cli }: CliOperation, output: Record<string, unknown>): number =>
-  waitsForApproval(output) ? WAITS : (cli.exit?.(output) ?? 0);
+const exitOf = ({ cli }: CliOperation, { value, waits }: Answered): number =>
+  waits === true ? WAITS : (cli.exit?.(value) ?? 0);
 
 async function run(
   operation: CliOperation,
@@ -112,19 +110,19 @@ async function run(
       const failure = await withoutPart(operation, answer.error, input.value, terminal);
       return failed(withWayOut(operation, inTypedNames(operation, failure), input.value));
     }
-    if (!json && waitsForApproval(answer.value)) {
+    if (!json && answer.waits === true) {
       await terminal.print(waitingLines(answer.value));
       return ok(WAITS);
     }
-    const shaped = shapedAnswer(operation.cli.shape, answer.value);
+    const shaped = shapedAnswer(operation.cli.shape, answer);
     const text = formattedText(operation, shaped, input.value);
     if (text !== null) {
       await terminal.print(text);
-      return ok(exitOf(operation, answer.value));
+      return ok(exitOf(operation, answer));
     }
     if (!json && answer.value['quorum_met'] === false) await terminal.complain(localOnly(answer.value));
     await terminal.print(json ? `${JSON.stringify(shaped)}\n` : viewOf(operation, shaped, terminal.columns));
-    return ok(exitOf(operation, answer.value));
+    return ok(exitOf(operation, answer));
   } finally {
     await runner.close();
   }

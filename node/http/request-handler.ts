@@ -3,11 +3,10 @@ import { collectInput } from '../bindings/collect-input.js';
 import type { OperationRoute } from '../bindings/operation-route.js';
 import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
+import { type Answered, shapedAnswer } from '../pipeline/answer.js';
 import type { Services } from '../pipeline/call.js';
 import { formattedText } from '../pipeline/formatted-text.js';
-import { waitsForApproval } from '../pipeline/governed-store.js';
 import { runOperation } from '../pipeline/pipeline.js';
-import { shapedAnswer } from '../pipeline/replicate.js';
 import type { Admission } from './admission.js';
 import type { ApprovalSignatures } from './approval-signature.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
@@ -235,7 +234,7 @@ export class RequestHandler {
         },
         this.#options.services,
       );
-      if (answer.ok) render(exchange, route, answer.value, input);
+      if (answer.ok) render(exchange, route, answer, input);
       else exchange.fail(answer.error);
     } catch (error) {
       this.#report(exchange, error);
@@ -318,14 +317,15 @@ function bodyOf(route: OperationRoute, bytes: Buffer | null): Result<Body | null
 function render(
   exchange: Exchange,
   route: OperationRoute,
-  answer: Record<string, unknown>,
+  answer: Answered,
   input: Readonly<Record<string, unknown>>,
 ): void {
   const { operation, binding } = route;
-  const ordinary = typeof binding.status === 'function' ? binding.status(answer) : (binding.status ?? 200);
+  const { value, waits } = answer;
+  const ordinary = typeof binding.status === 'function' ? binding.status(value) : (binding.status ?? 200);
   // Accepted, but on fewer nodes than required (interface §4.13), or to be approved first.
-  const status = answer['quorum_met'] === false || waitsForApproval(answer) ? 202 : ordinary;
-  const text = formattedText(operation, answer, input);
+  const status = value['quorum_met'] === false || waits === true ? 202 : ordinary;
+  const text = formattedText(operation, value, input);
   if (text !== null) {
     exchange.send(status, TEXT_TYPE, text);
   } else {

@@ -6,8 +6,8 @@ import {
 } from '../../protocol/base/limits.js';
 import type { Crypto, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
+import type { Answer } from '../pipeline/answer.js';
 import type { ProgressReport } from '../pipeline/call.js';
-import type { Answer } from '../pipeline/pipeline.js';
 import { connectTo, type ServingRole, SocketLines, SocketNames } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {

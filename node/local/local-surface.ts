@@ -2,9 +2,10 @@ import { createServer, type Server, type Socket } from 'node:net';
 import * as limits from '../../protocol/base/limits.js';
 import { fail } from '../../protocol/base/result.js';
 import type { Log, Scheduler } from '../../protocol/base/seams.js';
+import type { Answer } from '../pipeline/answer.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
-import { type Answer, runOperation } from '../pipeline/pipeline.js';
+import { runOperation } from '../pipeline/pipeline.js';
 import { listenPrivately, SocketLines } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {

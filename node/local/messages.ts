@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { RECALL_LIMIT_MAX, TTL_CONFIGURED_SECONDS_MAX } from '../../protocol/base/limits.js';
 import { TIERS } from '../../protocol/memory/memory.js';
 import type { Settings } from '../config/settings.js';
+import type { Answer } from '../pipeline/answer.js';
 import { agentId, namespace } from '../pipeline/fields.js';
-import type { Answer } from '../pipeline/pipeline.js';
 
 /**
  * What processes of one user say to the daemon over its local socket, and what it answers: JSON lines. The first line
@@ -11,7 +11,7 @@ import type { Answer } from '../pipeline/pipeline.js';
  */
 
 /** Both ends must speak the same form; a process that meets another one works without the daemon. */
-export const LOCAL_PROTOCOL = 1;
+export const LOCAL_PROTOCOL = 2;
 
 /** Null: for ever. */
 const seconds = z.int().positive().max(TTL_CONFIGURED_SECONDS_MAX).nullable();

@@ -3,11 +3,11 @@ import { nearest } from '../../protocol/base/nearest.js';
 import { type Failure, failure } from '../../protocol/base/result.js';
 import type { Profile } from '../bindings/profile.js';
 import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
+import { type Answer, type Answered, shapedAnswer } from '../pipeline/answer.js';
 import { fieldTypes } from '../pipeline/coerce.js';
 import { formattedText } from '../pipeline/formatted-text.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
-import type { Answer, Request } from '../pipeline/pipeline.js';
-import { shapedAnswer } from '../pipeline/replicate.js';
+import type { Request } from '../pipeline/pipeline.js';
 import { failureBody, rpcErrorOf } from './rpc-error.js';
 
 /** Runs the operations of this machine, in the daemon or in this process. */
@@ -60,8 +60,7 @@ export async function callTool(
         profile: session.profile,
       })
     : caller;
-  if (answer.ok)
-    return textResult(render(operation, binding, answer.value, input), ...hintsOf(operation, unknown));
+  if (answer.ok) return textResult(render(operation, binding, answer, input), ...hintsOf(operation, unknown));
   const protocolError = rpcErrorOf(answer.error);
   if (protocolError !== null) throw protocolError;
   return { ...textResult(JSON.stringify(failureBody(answer.error))), isError: true };
@@ -115,8 +114,8 @@ function bindArguments(operation: Operation, binding: McpBinding, args: Fields):
 }
 
 /** Compact JSON unless the format asks for another text (reference-mcp-cli §5.2). */
-function render(operation: Operation, binding: McpBinding, answer: Fields, input: Fields): string {
-  const text = formattedText(operation, answer, input);
+function render(operation: Operation, binding: McpBinding, answer: Answered, input: Fields): string {
+  const text = formattedText(operation, answer.value, input);
   if (text !== null) return text;
   return JSON.stringify(shapedAnswer(binding.shape, answer));
 }

@@ -17,7 +17,7 @@ import {
 } from './governance-hooks.js';
 import type { HookRun } from './run-hooks.js';
 
-/** A store that puts commands aside that need an approval, and answers such a command with PENDING. */
+/** A store that puts commands aside that need an approval, and answers such a command with APPROVAL_PENDING. */
 export class GovernedStore extends PassingStore {
   /** A long forget is several commands, which hooks let pass as one; a denial in the middle would undo nothing. */
   #mayForget = false;
@@ -89,13 +89,3 @@ function waitsFor({ pending_id, action_type, namespace, memory_id }: PendingActi
   const waiting = { status: 'pending', pending_id, reason, action: action_type, ...place } as const;
   return failure('APPROVAL_PENDING', reason, waiting);
 }
-
-/** The answer to a call whose command waits for approval (interface §7, 202); the other failures as they are. */
-export function pendingAnswer(failure: Failure): Result<Record<string, unknown>> {
-  const waiting = detailsOf(failure, 'APPROVAL_PENDING');
-  return waiting === null ? failed(failure) : ok({ ...waiting });
-}
-
-/** True for the answer to a call whose command waits for approval. */
-export const waitsForApproval = (answer: Readonly<Record<string, unknown>>): boolean =>
-  answer['status'] === 'pending' && typeof answer['pending_id'] === 'string';

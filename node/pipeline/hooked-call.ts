@@ -1,12 +1,12 @@
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';
+import type { Answer } from './answer.js';
 import type { Call, ReadCall, Services } from './call.js';
 import type { Operation } from './operation.js';
 import type { OperationHooks } from './operation-hooks.js';
 import { consult, type HookRun, vetoOf } from './run-hooks.js';
 
 type Fields = Readonly<Record<string, unknown>>;
-type Answer = Result<Record<string, unknown>>;
 type AnyHooks = OperationHooks<Fields>;
 
 /** What the hooks before an operation leave of its call. */

@@ -2,11 +2,12 @@ import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Caller } from '../identity/caller.js';
+import { type Answer, answerOf } from './answer.js';
 import { attest } from './attest.js';
 import type { Attestation, Call, ProgressReport, Services, Surface } from './call.js';
 import { CallStore } from './call-store.js';
 import { clockProblem } from './clock-problem.js';
-import { GovernedStore, pendingAnswer, waitsForApproval } from './governed-store.js';
+import { GovernedStore } from './governed-store.js';
 import { afterRun, beforeRun, hooksOf } from './hooked-call.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
@@ -39,9 +40,6 @@ export interface Request {
 }
 
 const UNHEARD: ProgressReport = () => undefined;
-
-/** The service's own name for an answer: what a surface renders. */
-export type Answer = Result<Record<string, unknown>>;
 
 /**
  * The only way to run an operation: gate, parse, attest, hooks, run, wait for the quorum. Exceptions are bugs: they are reported
@@ -159,20 +157,22 @@ async function runAttested(
     }
   }
   const result = await operation.run(call, input);
-  const said = result.ok ? ok(result.value as Record<string, unknown>) : pendingAnswer(result.error);
-  if (!said.ok) return said;
-  const answer = said.value;
-  if (around !== null && !waitsForApproval(answer)) {
+  const answer: Answer = result.ok ? ok(result.value as Record<string, unknown>) : answerOf(result.error);
+  if (!answer.ok) return answer;
+  if (around !== null && answer.waits !== true) {
     // Their reads have no part in the deadline of the caller.
     const later = {
       ...call,
       services: { ...services, store: readOnly(services.store), replication: undefined },
     };
-    afterRun(around, hookRun, later, { answer, input, seen });
+    afterRun(around, hookRun, later, { answer: answer.value, input, seen });
   }
-  if (!needsQuorum(operation, services)) return ok(answer);
-  if (replication === undefined) return ok(onlyHere(answer, own, services.settings.quorumWrites));
-  return await withQuorum(answer, own, replication, services, deadlineMs);
+  if (!needsQuorum(operation, services)) return answer;
+  const replicated =
+    replication === undefined
+      ? onlyHere(own, services.settings.quorumWrites)
+      : await withQuorum(own, replication, services, deadlineMs);
+  return { ...answer, value: { ...answer.value, ...replicated } };
 }
 
 /** True for a write whose operations other nodes must have. */

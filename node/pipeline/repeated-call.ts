@@ -3,6 +3,7 @@ import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Viewer } from '../../protocol/base/viewer.js';
 import { decides } from '../../protocol/hooks/events.js';
+import type { Answer } from './answer.js';
 import type { Services } from './call.js';
 import { keyedRandom } from './keyed-random.js';
 import { seenMemory } from './seen-memories.js';
@@ -41,5 +42,5 @@ const onlyTelling = (hooks: Hooks): Hooks => ({
 });
 
 /** The failure of a repeated write: its first run may have stored what a hook denies now. */
-export const repeatedFailure = <T>(result: Result<T>): Result<T> =>
-  !result.ok && result.error.code === 'HOOK_VETO' ? fail('ACTOR_RESTARTED', OUTCOME_UNKNOWN) : result;
+export const repeatedFailure = (answer: Answer): Answer =>
+  !answer.ok && answer.error.code === 'HOOK_VETO' ? fail('ACTOR_RESTARTED', OUTCOME_UNKNOWN) : answer;

@@ -1,5 +1,5 @@
 import type { Caller } from '../../node/identity/caller.js';
-import type { Answer } from '../../node/pipeline/pipeline.js';
+import type { Answer } from '../../node/pipeline/answer.js';
 import type { Appended } from '../../protocol/base/result.js';
 import { homeId } from '../../protocol/kinds/home.js';
 import { operationId } from '../../protocol/log/operation-log.js';

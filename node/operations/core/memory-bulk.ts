@@ -7,9 +7,10 @@ import { collectInput } from '../../bindings/collect-input.js';
 import { operationRoutes } from '../../bindings/operation-route.js';
 import type { Caller } from '../../identity/caller.js';
 import type { Claim } from '../../identity/http-caller.js';
+import type { Answer } from '../../pipeline/answer.js';
 import type { Call, Services } from '../../pipeline/call.js';
 import { defineOperation } from '../../pipeline/operation.js';
-import { type Answer, runOperation } from '../../pipeline/pipeline.js';
+import { runOperation } from '../../pipeline/pipeline.js';
 import { memoryStore } from './memory-store.js';
 
 const input = z.object({
@@ -156,12 +157,14 @@ function callerOf(caller: Caller, claim: Claim | null): Result<Caller> {
   });
 }
 
-/** The fields of a stored row's answer that its result keeps. */
-const KEPT = ['id', 'expires_at', 'duplicate', 'status', 'pending_id'] as const;
+/** The fields of a stored row's answer that its result keeps, and of one that waits. */
+const KEPT = ['id', 'expires_at', 'duplicate'] as const;
+const KEPT_WAITING = ['status', 'pending_id'] as const;
 
 function rowResult(answer: Answer, index: number): RowResult {
   if (!answer.ok) return failedRow(index, answer.error);
-  const kept = KEPT.flatMap((key) => (answer.value[key] === undefined ? [] : [[key, answer.value[key]]]));
+  const fields = answer.waits === true ? KEPT_WAITING : KEPT;
+  const kept = fields.flatMap((key) => (answer.value[key] === undefined ? [] : [[key, answer.value[key]]]));
   return { index, ...Object.fromEntries(kept) };
 }
 
