@@ -19,12 +19,16 @@ export interface ArgumentSpec {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Names of the positionals, in order. */
   readonly positionals: readonly string[];
+  /** The words after `--` are not read: they are meant for another program. */
+  readonly rest?: true;
 }
 
 /** Words as they were typed: values by flag name (a switch holds `true` or `false`), and positionals in order. */
 export interface ParsedArguments {
   readonly flags: ReadonlyMap<string, readonly string[]>;
   readonly positionals: readonly string[];
+  /** The words after `--` that are meant for another program. */
+  readonly rest: readonly string[];
 }
 
 /**
@@ -35,10 +39,11 @@ export interface ParsedArguments {
 export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Result<ParsedArguments> {
   const flags = new Map<string, string[]>();
   const positionals: string[] = [];
+  const rest: string[] = [];
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] as string;
     if (word === '--') {
-      positionals.push(...words.slice(index + 1));
+      (spec.rest === true ? rest : positionals).push(...words.slice(index + 1));
       break;
     }
     if (word === '-' || !word.startsWith('-')) {
@@ -81,7 +86,7 @@ export function parseArguments(spec: ArgumentSpec, words: readonly string[]): Re
     const hint = positionals.length > 1 ? '; put quotes around text with spaces' : '';
     return fail('INVALID_ARGUMENT', `unexpected argument "${surplus}"${hint}`);
   }
-  return ok({ flags, positionals });
+  return ok({ flags, positionals, rest });
 }
 
 function findFlag(spec: ArgumentSpec, word: string) {

@@ -13,6 +13,8 @@ export interface CommandDeclaration {
   /** Its own flags. One with the name of a flag of every command replaces that flag. */
   readonly flags?: readonly DocumentedFlag[];
   readonly positionals?: readonly Positional[];
+  /** What the words after `--` are, which the command does not read. */
+  readonly rest?: string;
   /** Example calls for help, without the program's name. */
   readonly examples?: readonly string[];
   /** Runs with the checked words; returns the exit code, or the failure to report. */
@@ -24,13 +26,14 @@ export interface CommandDeclaration {
  * positionals, flags and choices (VALIDATION_FAILED), and writes its help.
  */
 export function defineCommand(declaration: CommandDeclaration): Command {
-  const { name, summary, flags = [], positionals = [], examples = [] } = declaration;
+  const { name, summary, flags = [], positionals = [], examples = [], rest } = declaration;
   const everywhere = GLOBAL_FLAGS.filter((flag) => !flags.some((own) => own.name === flag.name));
   const usage = [
     name,
     ...positionals.map((each) => (each.required === false ? `[${each.name}]` : `<${each.name}>`)),
     ...flags.filter((flag) => flag.required === true).map((flag) => `--${flag.name} <${flag.value}>`),
     '[options]',
+    ...(rest === undefined ? [] : [`[-- ${rest}]`]),
   ].join(' ');
   return {
     name,
@@ -64,6 +67,7 @@ export function defineCommand(declaration: CommandDeclaration): Command {
       const spec = {
         flags: [...flags, ...everywhere],
         positionals: positionals.map((each) => each.name),
+        ...(rest === undefined ? {} : { rest: true as const }),
       };
       const parsed = parseArguments(spec, words);
       if (!parsed.ok) return failed(parsed.error);

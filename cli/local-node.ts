@@ -28,10 +28,10 @@ export async function withLocalNode(
 }
 
 /** Runs a native command on operations, through the daemon where one serves the database. */
-export async function withLocalRunner(
+export async function withLocalRunner<T = number>(
   parsed: ParsedArguments,
-  run: (runner: LocalRunner, caller: Caller) => Promise<Result<number>>,
-): Promise<Result<number>> {
+  run: (runner: LocalRunner, caller: Caller) => Promise<Result<T>>,
+): Promise<Result<T>> {
   const settings = settingsFor(parsed);
   const runner = openRunner(settings, () => openInlineNode(settings, 'cli', NO_CATALOGUE));
   try {

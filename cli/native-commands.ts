@@ -49,5 +49,7 @@ export const NATIVE_COMMANDS: CommandTable = {
     (await import('./governance/install-defaults-command.js')).installDefaultsCommand,
   'governance migrate-to-permissions': async () =>
     (await import('./governance/migrate-command.js')).migrateCommand,
+  boot: async () => (await import('./sessions/boot-command.js')).bootCommand,
+  wrap: async () => (await import('./sessions/wrap-command.js')).wrapCommand,
   'campaign validate': async () => (await import('./campaign-command.js')).campaignValidateCommand,
 };

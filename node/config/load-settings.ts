@@ -62,6 +62,12 @@ export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = 
 /** The value of a variable that an argument names; null when it is not set or empty. */
 export const variableOf = (name: string): string | null => given(process.env[name]) ?? null;
 
+/** The environment of this process with further variables, for a program that it starts for its user. */
+export const environmentWith = (added: Readonly<Record<string, string>>): Environment => ({
+  ...process.env,
+  ...added,
+});
+
 /** The configuration and all its problems; never throws. */
 export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSources = {}): Configuration {
   const env = sources.env ?? process.env;

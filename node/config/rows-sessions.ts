@@ -2,8 +2,6 @@ import { namespaceNameProblem } from '../../protocol/base/ids.js';
 import { RECALL_LIMIT_MAX } from '../../protocol/base/limits.js';
 import type { SettingRows } from './setting-row.js';
 
-const BOOT = 'Validated now, read when the boot command comes.';
-
 const namespacesProblem = (list: string) =>
   list === ''
     ? null
@@ -19,15 +17,13 @@ export const SESSION_ROWS = {
     default: true,
     env: 'SVC_BOOT_ENABLED',
     config: 'boot.enabled',
-    later: true,
-    doc: `Whether the boot command prints anything; off means empty output and exit 0. ${BOOT}`,
+    doc: 'Whether the commands boot and wrap give an agent memories; off means empty output and exit 0.',
   },
   bootRedactTitles: {
     type: 'boolean',
     default: false,
     config: 'boot.redact_titles',
-    later: true,
-    doc: `The boot command prints <redacted> for titles. ${BOOT}`,
+    doc: 'The commands boot and wrap print <redacted> for titles, and no content, tags or metadata.',
   },
   recallScopeNamespaces: {
     type: 'list',

@@ -56,6 +56,7 @@ import { memoryPromote } from './lifecycle/memory-promote.js';
 import { memoryUndoEdit } from './lifecycle/memory-undo-edit.js';
 import { memoryUpdate } from './lifecycle/memory-update.js';
 import { agentBindKey, agentRevokeKey } from './meta/agent-key.js';
+import { bootFacts } from './meta/boot-facts.js';
 import { memoryAgentList } from './meta/memory-agent-list.js';
 import { memoryAgentRegister } from './meta/memory-agent-register.js';
 import { memoryCapabilities } from './meta/memory-capabilities.js';
@@ -131,6 +132,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryArchiveStats,
   memoryStats,
   memorySessionStart,
+  bootFacts,
   memoryRecallObservations,
   memoryCapabilities,
   memoryAgentRegister,

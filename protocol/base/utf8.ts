@@ -26,3 +26,13 @@ export function excerpt(text: string, bytesMax: number): string {
   const space = head.search(/\s\S*$/);
   return `${(space > head.length / 2 ? head.slice(0, space) : head).trimEnd()}…`;
 }
+
+/** The longest beginning of a text that fits in `bytesMax` bytes; no character is cut in two. */
+export function utf8Prefix(text: string, bytesMax: number): string {
+  if (utf8Bytes(text) <= bytesMax) return text;
+  // A text of as many UTF-16 units has at least as many bytes.
+  const bytes = Buffer.from(text.slice(0, bytesMax).replace(/[\uD800-\uDBFF]$/, ''));
+  let end = Math.min(bytes.length, bytesMax);
+  while (end > 0 && end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

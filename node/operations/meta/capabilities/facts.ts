@@ -43,19 +43,25 @@ function recallMode({ enabled, failing }: SemanticState): RecallMode {
   return failing ? 'degraded' : 'hybrid';
 }
 
-export function factsOf({ services, profile }: ReadCall): Facts {
+/** How the node recalls right now. */
+export function recallFacts({ services }: ReadCall): Pick<Facts, 'semantic' | 'mode' | 'tier'> {
   const semantic = services.semantic.state();
-  const condition = services.condition();
   const mode = recallMode(semantic);
+  return { semantic, mode, tier: mode === 'hybrid' ? 'semantic' : 'keyword' };
+}
+
+export function factsOf(call: ReadCall): Facts {
+  const { services, profile } = call;
+  const recall = recallFacts(call);
+  const { semantic } = recall;
+  const condition = services.condition();
   const tools = services.catalogue.tools.map(({ name, family, core }) => {
     const loaded = profile === 'full' || core || name === ALWAYS_ON;
     return { name, family, loaded, callable_now: loaded && condition.ready };
   });
   return {
-    semantic,
+    ...recall,
     condition,
-    mode,
-    tier: mode === 'hybrid' ? 'semantic' : 'keyword',
     embedderLoaded: semantic.loaded && !semantic.failing,
     profile,
     tools,

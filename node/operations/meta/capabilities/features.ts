@@ -20,7 +20,7 @@ const planned = (exists: boolean) => ({
   enabled: exists,
 });
 
-export function models({ semantic }: Facts) {
+export function models({ semantic }: Pick<Facts, 'semantic'>) {
   return {
     embedding: semantic.enabled ? semantic.model : NONE,
     embedding_dim: semantic.enabled ? semantic.dim : 0,
