@@ -19,7 +19,7 @@ export function checkHomes(parts: EndParts): void {
       .map(({ origin, subject }) => `${peerOfOrigin(origin)} ${subject}`),
   );
   // Also those whose number was given again when a disk was put back.
-  const grants = [...ledger.bySubject.values()].flat().filter(({ kind }) => kind === 'lease.put');
+  const grants = [...ledger.bySubject.values()].flat().filter(({ kind }) => kind === 'grant.put');
   for (const grant of grants) {
     const author = peerOfOrigin(grant.origin);
     const maker = makerOf(grant.subject);
@@ -94,7 +94,7 @@ function checkRows({ world }: EndParts, node: SimNode, grants: readonly BornOper
   const known = new Set(
     db.prepare("SELECT origin || '/' || origin_seq FROM operations WHERE parked IS NULL").pluck().all(),
   );
-  const rows = db.prepare("SELECT id, payload FROM records WHERE kind = 'lease'").all() as LeaseRow[];
+  const rows = db.prepare("SELECT id, payload FROM records WHERE kind = 'grant'").all() as LeaseRow[];
   for (const row of rows) {
     const own = grants.filter((grant) => grant.subject === row.id && known.has(currentId(grant)));
     const latest = Math.max(...own.map(numberOf));

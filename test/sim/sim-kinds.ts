@@ -25,7 +25,7 @@ export interface Lease {
 const TOKENS_OF_A_HOME = 1_000_000;
 
 export const leaseKind = recordKind<Lease>({
-  name: 'lease',
+  name: 'grant',
   members: {
     holder: { accepts: isText, default: '' },
     token: { accepts: isCount, default: 0 },
@@ -39,7 +39,7 @@ export const leaseKind = recordKind<Lease>({
 });
 
 /** The same for the audit, which takes nothing from the declaration. */
-export const LEASE_FACTS = recordFacts('lease', { holder: '', token: 0 }, { home: true });
+export const LEASE_FACTS = recordFacts('grant', { holder: '', token: 0 }, { home: true });
 
 /** What replicates in the simulator. */
 export const SIM_KINDS = new Kinds([...KINDS.all, leaseKind]);
