@@ -346,6 +346,19 @@ class HostilePeer {
       rule: () =>
         aRule(`R${this.dice.below(24)}`, { enabled: this.dice.chance(0.5), for_namespace: namespace }),
       receipt: () => ({ memory_id: memory, reader: 'ai:c', read_at: at, updated_at: at, rest: {} }),
+      action: () => ({
+        ...{ action_id: this.action(known), namespace, action_kind: 'task', title: 'evil', payload: '{}' },
+        ...{ priority: 0, state: 'pending', agent_id: null, created_by: agent, claimed_by: null },
+        ...{ metadata: {}, created_at: at, updated_at: at, last: null, rest: {} },
+      }),
+      action_edge: () => ({
+        ...{ from_action: this.action(known), to_action: this.action(known), edge_type: 'requires' },
+        ...{ namespace, created_by: agent, created_at: at, rest: {} },
+      }),
+      lease: () => ({
+        ...{ action_id: this.action(known), namespace, holder: agent, token: 1, ttl_secs: 60 },
+        ...{ acquired_at: at, rest: {} },
+      }),
     };
     const image = images[kind.name]!();
     const own = `${this.peer.peerId}/x${this.drawn}`;
