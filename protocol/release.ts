@@ -6,6 +6,9 @@ import { createActionCommand } from './coordination/create-action.js';
 import { edgeKind } from './coordination/edge-kind.js';
 import { leaseKind, leaseTermKind } from './coordination/lease-kind.js';
 import * as coordinationReads from './coordination/reads.js';
+import { signalKind } from './coordination/signal-kind.js';
+import { signalReceiptKind } from './coordination/signal-receipt-kind.js';
+import { markSignalCommand, sendSignalCommand, sweepSignalsCommand } from './coordination/signals.js';
 import { transitionActionCommand } from './coordination/transition-action.js';
 import { adoptionKind } from './decide/adoption-kind.js';
 import { Commands } from './decide/command.js';
@@ -119,6 +122,8 @@ export const KINDS = new Kinds([
   actionKind,
   edgeKind,
   leaseKind,
+  signalKind,
+  signalReceiptKind,
 ]);
 
 /** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
@@ -181,6 +186,9 @@ const DECLARED = [
   shareMemoryCommand,
   markReadCommand,
   dropReceiptsCommand,
+  sendSignalCommand,
+  markSignalCommand,
+  sweepSignalsCommand,
   subscribeCommand,
   unsubscribeCommand,
   recordDeliveriesCommand,

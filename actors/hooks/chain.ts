@@ -58,6 +58,8 @@ export interface HookDenial {
   readonly command: string | null;
   /** True when the hook could not be run for lack of room. */
   readonly busy: boolean;
+  /** True where the hook asks the operator, who is not asked about this event; the reason is the question. */
+  readonly asks?: true;
 }
 
 /** What all hooks of an event together decide (reference-mcp-cli §3.4). An empty delta changes nothing. */

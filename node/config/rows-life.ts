@@ -56,6 +56,15 @@ export const LIFE_ROWS = {
     config: 'ttl.mid_extend_secs',
     doc: 'A use moves the expiry of a mid row at least this far from now; 0 or less leaves it.',
   },
+  signalDays: {
+    type: 'integer',
+    default: 90,
+    min: 1,
+    max: ARCHIVE_DAYS_MAX,
+    unit: 'days',
+    config: 'coordination.signal_days',
+    doc: 'Days until a signal expires that was sent without a time to live.',
+  },
   archiveMaxDays: {
     type: 'integer',
     default: null,

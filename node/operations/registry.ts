@@ -8,6 +8,13 @@ import {
   memoryArchiveRestore,
   memoryArchiveStats,
 } from './archive/archive.js';
+import {
+  memorySignalAck,
+  memorySignalInbox,
+  memorySignalRead,
+  memorySignalSend,
+  memorySignalThread,
+} from './coordination/signals.js';
 import { memoryLoadFamily, memorySmartLoad } from './core/family-loaders.js';
 import { memoryBulk } from './core/memory-bulk.js';
 import { memoryGet } from './core/memory-get.js';
@@ -79,6 +86,11 @@ import { memoryShare } from './power/memory-share.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
 export const OPERATIONS: readonly Operation[] = [
+  memorySignalSend,
+  memorySignalRead,
+  memorySignalInbox,
+  memorySignalThread,
+  memorySignalAck,
   memoryStore,
   memoryRecall,
   memoryList,

@@ -3,6 +3,7 @@ import {
   agentIdProblem,
   hasControlCharacter,
   isBlank,
+  isReservedNamespace,
   memoryIdProblem,
   namespaceNameProblem,
   subtreeProblem,
@@ -254,6 +255,10 @@ export function objectProblem(
   value: Readonly<Record<string, unknown>>,
   bytesMax = limits.METADATA_BYTES_MAX,
 ): string | null {
+  return valueProblem(value, bytesMax);
+}
+
+function valueProblem(value: unknown, bytesMax: number): string | null {
   const problem = jsonProblem(value, limits.METADATA_DEPTH_MAX);
   if (problem !== null) return problem;
   return utf8Length(JSON.stringify(value)) <= bytesMax ? null : `must be at most ${bytesMax} bytes`;
@@ -286,6 +291,26 @@ export const jsonObject = (bytesMax: number) =>
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
     .meta({ type: 'object' });
+
+/** Any JSON of at most so many bytes, with values that every store and peer can hold. */
+export const jsonValue = (bytesMax: number) =>
+  z.unknown().superRefine((value, context) => {
+    const message = valueProblem(value ?? null, bytesMax);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+
+/** A short text that names something: not blank, without control characters. */
+export const words = (bytesMax: number) =>
+  name()
+    .refine((value) => !isBlank(value), 'must not be blank')
+    .refine((value) => utf8Length(value) <= bytesMax, `must be at most ${bytesMax} bytes`)
+    .refine((value) => !hasControlCharacter(value), 'must not hold control characters');
+
+/** Namespace that records are put into: none of the service's own. */
+export const ordinaryNamespace = namespace.refine(
+  (value) => !isReservedNamespace(value),
+  'namespaces that begin with "_" are the service\'s own',
+);
 
 /** Members of an imported row that this release does not know: any JSON within the limits of metadata. */
 export const unknownMembers = jsonObject(limits.METADATA_BYTES_MAX);

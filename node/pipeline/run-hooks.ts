@@ -46,6 +46,12 @@ type Asking = Extract<ChainResult, { readonly kind: 'ask' }>;
 
 /** Null when every question is answered with a permission. A read does not wait: the defaults answer it. */
 async function askAll(run: HookRun, fired: Fired, { queued }: Asking): Promise<HookDenial | null> {
+  const [first] = queued;
+  if (hookEventRow(fired.event).refuses !== undefined && first !== undefined)
+    return {
+      ...{ reason: first.prompt, code: HOOK_DENY_CODE, command: first.origin_command },
+      ...{ busy: false, asks: true },
+    };
   const { questions, askTimeoutMs } = run.hooks;
   const endMs = run.endMs === undefined ? Number.POSITIVE_INFINITY : run.endMs - HOOK_QUESTION_MARGIN_MS;
   const untilMs = Math.min(run.clock.monotonicMs() + askTimeoutMs, endMs);
@@ -81,10 +87,17 @@ async function note({ store, log }: HookRun, veto: Parameters<Store['execute']>[
 }
 
 /** A denial as callers hear it. */
-export function vetoOf(event: HookEvent, { reason, code, busy }: HookDenial): Failure {
+export function vetoOf(event: HookEvent, { reason, code, busy, asks }: HookDenial): Failure {
   if (busy) {
     const message = `a hook of ${event} that must agree has too many calls to decide about; try again`;
     return failure('OVERLOADED', message, { event });
   }
-  return failure('HOOK_VETO', `a hook of ${event} denies it: ${reason}`, { event, reason, hook_code: code });
+  const { refuses } = hookEventRow(event);
+  const said =
+    refuses === undefined
+      ? `a hook of ${event} denies it`
+      : asks === true
+        ? `${refuses} pending operator decision (${event} AskUser)`
+        : `${refuses} refused by ${event} hook (code ${code})`;
+  return failure('HOOK_VETO', `${said}: ${reason}`, { event, reason, hook_code: code });
 }

@@ -203,13 +203,14 @@ function openDaemonHooks(
 }
 
 function dutiesOf(
-  { store, settings, log }: Services,
+  { store, peerId, settings, log }: Services,
   holder: string,
   semantic: Semantics | null,
   isClockAhead: () => boolean,
 ): OwnerDuties {
   return new OwnerDuties({
     store,
+    peerId,
     role: 'daemon',
     holder,
     sockets: new SocketNames(settings.home, settings.dbPath, systemCrypto),

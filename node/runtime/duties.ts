@@ -12,6 +12,7 @@ import {
   OBSERVATIONS_PRUNE_INTERVAL_MS,
 } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
+import { COORDINATION_DUTIES } from './coordination-duties.js';
 import type { Duty } from './duty.js';
 
 const DAY_MS = 86_400_000;
@@ -109,4 +110,5 @@ export const DUTIES: readonly Duty[] = [
   reindex,
   backfill,
   nearDuplicates,
+  ...COORDINATION_DUTIES,
 ];

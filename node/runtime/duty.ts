@@ -1,4 +1,5 @@
 import type { NextRound } from '../../actors/core/loop.js';
+import type { PeerId } from '../../protocol/base/meanings.js';
 import type { Clock, Log } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
@@ -7,6 +8,8 @@ import type { OwnedSemantics } from '../semantics/owned-semantics.js';
 /** The parts of a node that duties use. */
 export interface DutyParts {
   readonly store: Store;
+  /** This node in the mesh. */
+  readonly peerId: PeerId;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;

@@ -105,6 +105,7 @@ export async function openInlineNode(
     role === 'mcp' && settings.dbPath !== ':memory:'
       ? await startBackground({
           store: services.store,
+          peerId: services.peerId,
           role: 'mcp',
           ...(await servingParts(services)),
           settings,

@@ -2,6 +2,7 @@ import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild, type NextRound, type Wake } from '../../actors/core/loop.js';
 import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
 import { CHANGE_POLL_MS, OWNER_TAKEOVER_MS, QUERY_EMBED_COLD_WAIT_MS } from '../../protocol/base/limits.js';
+import type { PeerId } from '../../protocol/base/meanings.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
@@ -17,6 +18,8 @@ import type { Semantics } from './open-semantics.js';
 /** The parts that the duties of an owner need. */
 export interface OwnerDutiesParts {
   readonly store: Store;
+  /** This node in the mesh. */
+  readonly peerId: PeerId;
   readonly role: 'daemon' | 'mcp';
   readonly holder: string;
   /** Where the sockets of the holders are. */
@@ -87,9 +90,9 @@ export class OwnerDuties {
   }
 
   private loopOf({ name, every, first = 0, needs, run }: Duty) {
-    const { store, settings, clock, log } = this.parts;
+    const { store, peerId, settings, clock, log } = this.parts;
     const round = run({
-      ...{ store, settings, clock, log },
+      ...{ store, peerId, settings, clock, log },
       semantics: () => (this.owned ? this.local : null),
       sinceChangeMs: () => clock.monotonicMs() - this.changedMs,
     });

@@ -13,6 +13,8 @@ interface HookEventRow {
   readonly class: HookClass;
   /** The members of the payload that a hook may rewrite; none for an event that only tells. */
   readonly rewrites: readonly string[];
+  /** What a denial says is refused, where callers know the event by that; a question to the operator is a denial too. */
+  readonly refuses?: string;
   /** Members that a delta calls by another name: name in the delta to name in the payload. */
   readonly deltaNames?: Readonly<Record<string, string>>;
 }
@@ -54,7 +56,10 @@ export const HOOK_EVENTS = {
   post_reflect: event('write'),
   pre_compaction: event('write', ['pass_name', 'candidate_ids', 'namespace']),
   on_compaction_rollback: event('write'),
-  pre_signal_send: event('write', [...SIGNAL, 'in_reply_to', 'correlation_id', 'reference_ids']),
+  pre_signal_send: {
+    ...event('write', [...SIGNAL, 'in_reply_to', 'correlation_id', 'reference_ids']),
+    refuses: 'signal',
+  },
   post_signal_ack: event('write'),
 } as const satisfies Record<string, HookEventRow>;
 
@@ -69,8 +74,6 @@ export const UNFIRED_EVENTS: Readonly<Partial<Record<HookEvent, string>>> = {
   post_reflect: 'there is no memory_reflect',
   pre_compaction: 'no pass compacts',
   on_compaction_rollback: 'no pass compacts',
-  pre_signal_send: 'there are no signals',
-  post_signal_ack: 'there are no signals',
 };
 
 export const HOOK_EVENT_NAMES = Object.keys(HOOK_EVENTS) as HookEvent[];

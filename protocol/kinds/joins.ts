@@ -19,6 +19,11 @@ export const earliest: Join<string> = (a, b) => {
 };
 /** The later of two instants; null means never and is later than all others. */
 export const latestOrNever: Join<string | null> = (a, b) => (a === null || b === null ? null : latest(a, b));
+/** The earlier of two instants; null means not yet and gives way to every other. */
+export const earliestKnown: Join<string | null> = (a, b) => {
+  if (a === null || b === null) return a ?? b;
+  return earliest(a, b);
+};
 export const max: Join<number> = (a, b) => Math.max(a, b);
 /** All texts of both lists, in order, each once. */
 export const union: Join<readonly string[]> = (a, b) => [...new Set([...a, ...b])].sort();

@@ -35,6 +35,8 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   action: ['home_number'],
   action_edge: [],
   lease: ['home_number'],
+  signal: [],
+  signal_receipt: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -3,6 +3,9 @@ import { systemCrypto } from '../../node/seams.js';
 import { actionKind } from '../../protocol/coordination/action-kind.js';
 import { edgeKind } from '../../protocol/coordination/edge-kind.js';
 import { leaseKind } from '../../protocol/coordination/lease-kind.js';
+import { NEVER } from '../../protocol/coordination/members.js';
+import { signalKind } from '../../protocol/coordination/signal-kind.js';
+import { signalReceiptKind } from '../../protocol/coordination/signal-receipt-kind.js';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Row } from '../../protocol/decide/rows.js';
@@ -216,6 +219,16 @@ export const casesAt = (home: string): readonly Case[] => [
   recordCase(leaseKind, { id: `${home}/t1`, namespace: 'team' }, (version) => ({
     ...{ action_id: 't1', namespace: 'team', holder: 'ai:a', token: version, ttl_secs: 60 },
     ...{ acquired_at: INSTANT, rest: { zeta: version } },
+  })),
+  recordCase(signalKind, { id: `${home}/s1`, namespace: 'team' }, (version) => ({
+    ...{ signal_id: 's1', maker: home, namespace: 'team', from_agent: 'ai:a', to_agent: 'ai:b' },
+    ...{ subject: `subject ${version}`, body: '{"a":1}', signal_type: 'notify', in_reply_to: null },
+    ...{ correlation_id: 'c1', reference_ids: ['m1'], created_at: INSTANT, expires_at: NEVER },
+    ...{ signature: null, public_key: null, rest: {} },
+  })),
+  recordCase(signalReceiptKind, { id: 's1|ai:b', namespace: 'team' }, (version) => ({
+    ...{ signal_id: 's1', maker: home, namespace: 'team', reader: 'ai:b', from_agent: 'ai:a' },
+    ...{ read_at: `2026-01-0${version}T00:00:00.000Z`, acknowledged_at: null, expires_at: NEVER, rest: {} },
   })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),

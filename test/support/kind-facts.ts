@@ -19,7 +19,7 @@ export interface KindFacts {
   /** The member that makes a living version stand before those in which it is null; null where none does. */
   readonly prevails: string | null;
   /** What several living versions come to, for members that do not follow the latest. */
-  readonly joins: Readonly<Record<string, 'union' | 'greatest' | 'latest or never'>>;
+  readonly joins: Readonly<Record<string, 'union' | 'greatest' | 'latest or never' | 'earliest known'>>;
   /** The members of what a removal says besides its subject and reason, likewise. */
   readonly removal: Json;
   /** The member that names whose storage bytes a record counts for; null where it counts for nobody's. */
@@ -190,6 +190,30 @@ export const LEASE = recordFacts(
   { home: true },
 );
 
+const NEVER = '9999-12-31T23:59:59.999Z';
+
+export const SIGNAL = recordFacts(
+  'signal',
+  {
+    ...{ signal_id: '', maker: '', namespace: '', from_agent: '', to_agent: null, subject: '', body: 'null' },
+    ...{ signal_type: 'notify', in_reply_to: null, correlation_id: null, reference_ids: [] },
+    ...{ created_at: '', expires_at: NEVER, signature: null, public_key: null },
+  },
+  { id: '{maker}/{signal_id}', charged: 'from_agent' },
+);
+
+export const SIGNAL_RECEIPT = recordFacts(
+  'signal_receipt',
+  {
+    ...{ signal_id: '', maker: '', namespace: '', reader: '', from_agent: '' },
+    ...{ read_at: null, acknowledged_at: null, expires_at: NEVER },
+  },
+  {
+    id: '{signal_id}|{reader}',
+    joins: { read_at: 'earliest known', acknowledged_at: 'earliest known' },
+  },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -205,4 +229,6 @@ export const KIND_FACTS: readonly KindFacts[] = [
   ACTION,
   ACTION_EDGE,
   LEASE,
+  SIGNAL,
+  SIGNAL_RECEIPT,
 ];

@@ -82,6 +82,11 @@ export const standing = (versions: readonly Told[]): Pick<Meaning, 'latest' | 's
 const JOINS: Readonly<Record<KindFacts['joins'][string], (values: readonly unknown[]) => unknown>> = {
   union: (values) => [...new Set((values as string[][]).flat())].sort(),
   greatest: (values) => Math.max(...(values as number[])),
+  'earliest known': (values) =>
+    values
+      .filter((value) => value !== null)
+      .map(String)
+      .sort()[0] ?? null,
   'latest or never': (values) => (values.includes(null) ? null : values.map(String).sort().at(-1)),
 };
 

@@ -390,7 +390,7 @@ describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
     home.register(
       { event: 'pre_store', command },
       { event: 'pre_reflect', command },
-      { event: 'post_signal_ack', command },
+      { event: 'post_reflect', command },
       { event: 'pre_compaction', command, enabled: false },
     );
     const checked = await run(home.home, ['hooks', 'check', '--json']);

@@ -132,6 +132,23 @@ describe('the 27 events', { timeout: 120_000 }, () => {
     assert.equal(copy['content'], 'the ferry leaves');
   });
 
+  it('tell of signals before they are sent, and of the first acknowledgement', async () => {
+    const more = { to_agent: 'ai:hooked', body: { at: 7 }, signal_type: 'request', correlation_id: 'c' };
+    const sent = await node.run('memory_signal_send', { namespace: 'team', subject: 'ready', ...more });
+    assert.deepEqual(await last('pre_signal_send'), {
+      ...{ namespace: 'team', subject: 'ready', in_reply_to: null, reference_ids: [], ...more },
+    });
+    for (const acknowledged of [true, false])
+      assert.deepEqual(await node.run('memory_signal_ack', { id: sent['id'] }), { acknowledged });
+    const { acknowledged_at, ...told } = await last('post_signal_ack');
+    assert.equal(typeof acknowledged_at, 'number');
+    assert.deepEqual(told, {
+      ...{ id: sent['id'], namespace: 'team', from_agent: 'ai:hooked', to_agent: 'ai:hooked' },
+      ...{ subject: 'ready', signal_type: 'request' },
+    });
+    assert.equal(hooks.get('post_signal_ack')!.events().length, 1);
+  });
+
   it('tell of recalls and searches', async () => {
     await node.run('memory_recall', { context: 'ferry', namespace: 'team', budget_tokens: 500 });
     assert.deepEqual(await last('pre_recall'), { query: 'ferry', namespace: 'team', budget_tokens: 500 });

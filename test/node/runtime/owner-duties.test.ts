@@ -53,6 +53,7 @@ function fixture() {
   const services = { settings, crypto: systemCrypto } as Services;
   const duties = new OwnerDuties({
     store,
+    peerId: 'peer-00000000000000aa',
     role: 'mcp',
     holder: 'h',
     settings: { archiveOnGc: true, nearDuplicate: 'flag', observationsTtlDays: 7 } as unknown as Settings,

@@ -14,6 +14,7 @@ import { messages } from './endpoints/messages.js';
 import { names } from './endpoints/names.js';
 import { recall } from './endpoints/recall.js';
 import type { EndpointRow } from './endpoints/row.js';
+import { signals } from './endpoints/signals.js';
 import { transfer } from './endpoints/transfer.js';
 import { webhooks } from './endpoints/webhooks.js';
 
@@ -37,6 +38,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...names,
   ...approvals,
   ...messages,
+  ...signals,
   ...webhooks,
   ...hooks,
   ...transfer,

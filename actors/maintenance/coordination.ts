@@ -1,0 +1,31 @@
+import type { Instant, PeerId } from '../../protocol/base/meanings.js';
+import { SWEEP_BATCH_MAX } from '../../protocol/coordination/limits.js';
+import { signalKind } from '../../protocol/coordination/signal-kind.js';
+import { signalReceiptKind } from '../../protocol/coordination/signal-receipt-kind.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
+import type { Kind } from '../../protocol/kinds/kind.js';
+import type { Store } from '../../storage/port.js';
+
+/**
+ * Removes signals that have expired, and receipts of such signals, which this node took. Answers whether there may be more.
+ */
+export async function sweepSignals(store: Store, peerId: PeerId, now: Instant): Promise<boolean> {
+  const signals = await expired(store, signalKind, peerId, now);
+  const receipts = await expired(store, signalReceiptKind, peerId, now);
+  if (signals.length + receipts.length === 0) return false;
+  const swept = await store.execute({ kind: 'sweep-signals', signals, receipts }, { lane: 'background' });
+  return swept.ok && swept.value.removed >= SWEEP_BATCH_MAX;
+}
+
+async function expired<I extends object>(
+  store: Store,
+  kind: Kind<I>,
+  maker: PeerId,
+  now: Instant,
+): Promise<readonly string[]> {
+  const found = await store.query({
+    ...{ kind: 'find-records', of: kind.name, where: { maker, expires_at: { to: now } } },
+    ...{ order: { by: 'expires_at' }, limit: SWEEP_BATCH_MAX, viewer: null, now, skipDamaged: true },
+  });
+  return found.ok ? rowsOf(kind, found.value).map((image) => kind.idOf(image)!) : [];
+}
