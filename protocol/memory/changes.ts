@@ -97,6 +97,10 @@ const promotion = (memory: Memory): GatedPlace => ({
   ...{ gate: 'promote', ...rowOf(memory), ops: ['memory_store'] },
 });
 
+/** The gate of a memory about which a caller writes a record: as if the memory itself changed. */
+export const editing = (memory: Memory): GatedPlace =>
+  aloneAt({ gate: 'write', ...rowOf(memory), ops: ['memory_store'] }, privateTo(memory));
+
 /** The gate of a memory that is promoted as its copy in an ancestor. */
 export const promoting = (memory: Memory): GatedPlace => aloneAt(promotion(memory), privateTo(memory));
 

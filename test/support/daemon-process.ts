@@ -54,15 +54,16 @@ export interface DaemonProcess {
 const READY_WITHIN_MS = 30_000;
 const GONE_WITHIN_MS = 60_000;
 
-/** Starts `serve` as a user would and waits until it answers. */
+/** Starts `serve` as a user would, of the project's own build unless `main` names another, and waits until it answers. */
 export async function startDaemonProcess(
   home: string,
   port: number,
   extra: Record<string, string> = {},
   flags: readonly string[] = [],
   onSpawn: (pid: number | undefined) => void = () => undefined,
+  main = MAIN,
 ): Promise<DaemonProcess> {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--port', String(port), ...flags], {
+  const child = spawn(process.execPath, [main, 'serve', '--port', String(port), ...flags], {
     env: cleanEnvironment(home, extra),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
