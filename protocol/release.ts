@@ -97,6 +97,11 @@ import { putRuleCommand, removeRuleCommand } from './rules/change-rules.js';
 import { checkActionCommand } from './rules/check-action.js';
 import * as rulesReads from './rules/reads.js';
 import { ruleKind } from './rules/rule-kind.js';
+import { blobKind } from './transcripts/blob-kind.js';
+import { captureTurnCommand } from './transcripts/capture-turn.js';
+import { transcriptLineKind } from './transcripts/line-kind.js';
+import { offloadKind } from './transcripts/offload-kind.js';
+import { transcriptKind } from './transcripts/transcript-kind.js';
 import { importMemoryCommand } from './transfer/import-memory.js';
 import { importRecordCommand } from './transfer/import-record.js';
 import type { TransferQueries } from './transfer/queries.js';
@@ -124,6 +129,9 @@ export const KINDS = new Kinds([
   leaseKind,
   signalKind,
   signalReceiptKind,
+  blobKind,
+  transcriptKind,
+  offloadKind,
 ]);
 
 /** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
@@ -134,6 +142,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   subscriptionKind,
   subscriptionListKind,
   leaseTermKind,
+  transcriptLineKind,
 ];
 
 const DECLARED = [
@@ -182,6 +191,7 @@ const DECLARED = [
   forgetDecisionCommand,
   endSessionsCommand,
   lookAtActionCommand,
+  captureTurnCommand,
   sendMessageCommand,
   shareMemoryCommand,
   markReadCommand,

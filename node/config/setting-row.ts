@@ -53,6 +53,8 @@ interface Row<Type extends string, Written> {
 interface TablesRow extends Row<'tables', readonly unknown[]> {
   /** The value of a table, or what is wrong with it. */
   readonly parse: (table: Readonly<Record<string, unknown>>) => object | string;
+  /** Where each table is a section of its own, `[key."name"]`: the member that holds its name. */
+  readonly named?: string;
 }
 
 /**

@@ -127,12 +127,23 @@ function fromToml(row: SettingRow, value: unknown): unknown {
     integer: Number.isSafeInteger(value),
     boolean: typeof value === 'boolean',
     list: Array.isArray(value) && value.every((item) => typeof item === 'string'),
-    tables: Array.isArray(value) && value.every(isTable),
+    tables: tablesOf(row, value) !== null,
   }[row.type];
   if (!fits) return new Unfit(`must be ${TYPE_WORDS[row.type]}`);
   if (row.type === 'secret') return secret(row, value as string);
-  if (row.type === 'tables') return parsed(row.parse, value as Table[]);
+  if (row.type === 'tables') return parsed(row.parse, tablesOf(row, value)!);
   return row.type === 'integer' ? converted(row, value as number) : checked(row, value);
+}
+
+/** The tables of a row, those of sections with their names; null for another value. */
+function tablesOf(row: SettingRow, value: unknown): readonly Table[] | null {
+  const named = row.type === 'tables' ? row.named : undefined;
+  if (named === undefined) return Array.isArray(value) && value.every(isTable) ? value : null;
+  if (!isTable(value)) return null;
+  const sections = Object.entries(value);
+  return sections.every(([, section]) => isTable(section))
+    ? sections.map(([name, section]) => ({ ...(section as Table), [named]: name }))
+    : null;
 }
 
 const TYPE_WORDS = {

@@ -13,6 +13,7 @@ import { PLACE_ROWS } from './rows-places.js';
 import { SERVICE_ROWS } from './rows-service.js';
 import { SESSION_ROWS } from './rows-sessions.js';
 import { TLS_ROWS } from './rows-tls.js';
+import { TRANSCRIPT_ROWS } from './rows-transcripts.js';
 import { defaultOf, type SettingRow, type SettingsOf } from './setting-row.js';
 
 /** In the order of the documentation. */
@@ -23,6 +24,7 @@ const SECTIONS = [
   LIFE_ROWS,
   MODEL_ROWS,
   SESSION_ROWS,
+  TRANSCRIPT_ROWS,
   FEDERATION_ROWS,
   GATE_ROWS,
   TLS_ROWS,

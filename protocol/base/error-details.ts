@@ -80,6 +80,12 @@ export interface ErrorDetails {
   readonly LEASE_LOST: { readonly action_id: string };
   readonly NOT_LEASE_HOLDER: { readonly action_id: string; readonly holder: string };
   readonly PENDING_ACTION_STATE_INVALID: { readonly id: string; readonly status?: string };
+  readonly TURN_CONFLICT: {
+    readonly existing_id: string;
+    readonly content_sha256: string;
+    /** Null where the first text is not kept any more. */
+    readonly existing_content_sha256: string | null;
+  };
   readonly QUOTA_EXCEEDED: Later & {
     readonly limit: string;
     readonly current: number;

@@ -125,6 +125,12 @@ export const ERRORS = {
   LEASE_LOST: { http: 409, exit: 1 },
   /** While an action is leased, only the holder moves it. */
   NOT_LEASE_HOLDER: { http: 403, exit: 1 },
+  /** The turn of a session was captured with another text. */
+  TURN_CONFLICT: { http: 409, exit: 1 },
+  /** The key that signed a turn is not one of the hosts that the operator trusts. */
+  HOST_PUBKEY_NOT_ENROLLED: { http: 400, exit: 1 },
+  /** A stored text is not the one whose digest it carries, or it cannot be read. */
+  CONTENT_DAMAGED: { http: 500, exit: 70 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

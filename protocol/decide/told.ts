@@ -1,7 +1,13 @@
 import type { MemoryId } from '../base/meanings.js';
 
 /** The hook events that tell of a committed command. */
-export type ToldEvent = 'post_store' | 'post_delete' | 'post_promote' | 'post_link' | 'post_consolidate';
+export type ToldEvent =
+  | 'post_transcript_store'
+  | 'post_store'
+  | 'post_delete'
+  | 'post_promote'
+  | 'post_link'
+  | 'post_consolidate';
 
 /** What hooks hear of a command, as plain data. Rows are read when it is told, as the caller of the command sees them. */
 export type Told =

@@ -316,17 +316,6 @@ CREATE TABLE federation_nonce_cache (
 CREATE INDEX federation_nonce_cache_peer ON federation_nonce_cache (peer_id, last_touch);
 CREATE INDEX federation_nonce_cache_touch ON federation_nonce_cache (last_touch);
 
-CREATE TABLE transcript_line_dedup (
-  sha256 TEXT PRIMARY KEY,
-  memory_id TEXT NOT NULL,
-  host_kind TEXT NOT NULL,
-  transcript_path TEXT,
-  host_session_id TEXT NOT NULL,
-  host_turn_index INTEGER NOT NULL,
-  recovered_at TEXT NOT NULL,
-  UNIQUE (host_session_id, host_turn_index)
-) WITHOUT ROWID;
-
 -- One row for each recall; memories: [[id, score], ...], best first.
 CREATE TABLE recall_observations (
   seq INTEGER PRIMARY KEY,

@@ -33,7 +33,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['rules'],
     ['messages', 'lifecycle'],
     ['policies'],
-    ['coordination'],
+    ['coordination', 'transcripts'],
     ['maintenance', 'transfer', 'hooks', 'webhooks'],
     ['peers'],
     ['wire'],

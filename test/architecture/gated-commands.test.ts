@@ -4,6 +4,7 @@ import { canWait } from '../../protocol/decide/command.js';
 import { COMMANDS, type Command, type GatedKind } from '../../protocol/release.js';
 import { governedWriter } from '../support/governed-writer.js';
 import { aMemory, linking, OPERATOR } from '../support/memories.js';
+import { aTurn } from '../support/turns.js';
 
 const REQUESTER = 'ai:requester';
 const WRITER = 'ai:writer-of-it';
@@ -24,6 +25,7 @@ const SAMPLES: { readonly [K in Waiting]: Of<K> } = {
   'register-entity': {
     ...{ kind: 'register-entity', memory, ids: ['m1'], aliases: ['a'], viewer, archive: true },
   },
+  'capture-turn': aTurn({ agentId: WRITER, viewer }),
   'send-message': {
     kind: 'send-message',
     memory: { ...memory, namespace: '_messages/ai:b' },

@@ -37,6 +37,9 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   lease: ['home_number'],
   signal: [],
   signal_receipt: [],
+  blob: [],
+  transcript: [],
+  offload: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

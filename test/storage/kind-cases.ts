@@ -22,6 +22,9 @@ import { voteKind } from '../../protocol/policies/vote-kind.js';
 import type { Query } from '../../protocol/release.js';
 import { type RepairOutcome, repairOf } from '../../protocol/replication/repair-subjects.js';
 import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
+import { blobKind } from '../../protocol/transcripts/blob-kind.js';
+import { offloadKind } from '../../protocol/transcripts/offload-kind.js';
+import { transcriptKind } from '../../protocol/transcripts/transcript-kind.js';
 import { engineOf } from '../../storage/sqlite/engine.js';
 import { rowFromSql } from '../../storage/sqlite/kinds/plain-table.js';
 import { type RecordSqlRow, recordImageOf } from '../../storage/sqlite/kinds/record-table.js';
@@ -114,6 +117,7 @@ export function recordCase<I extends object>(
   return { ...common, put, drop, damages: RECORD_DAMAGES };
 }
 
+const DIGEST = 'ab'.repeat(32);
 const INSTANT = '2026-01-01T00:00:00.000Z';
 
 const MEMORY = aMemory({ id: 'm1', title: 'one', namespace: 'team' });
@@ -229,6 +233,22 @@ export const casesAt = (home: string): readonly Case[] => [
   recordCase(signalReceiptKind, { id: 's1|ai:b', namespace: 'team' }, (version) => ({
     ...{ signal_id: 's1', maker: home, namespace: 'team', reader: 'ai:b', from_agent: 'ai:a' },
     ...{ read_at: `2026-01-0${version}T00:00:00.000Z`, acknowledged_at: null, expires_at: NEVER, rest: {} },
+  })),
+  recordCase(blobKind, { id: `team|${DIGEST}`, namespace: 'team' }, (version) => ({
+    ...{ namespace: 'team', sha256: DIGEST, data: 'qrpg', size: version },
+    ...{ agent_id: 'ai:a', rest: {} },
+  })),
+  recordCase(transcriptKind, { id: 'ai:a|1|s1', namespace: 'team' }, (version) => ({
+    ...{ namespace: 'team', agent_id: 'ai:a', host_session_id: 's1', host_turn_index: 1 },
+    ...{ role: 'user' as const, layer: 'L4' as const, attest_level: 'self_signed' as const },
+    ...{ host_kind: 'a host', host_version: `${version}`, content_sha256: DIGEST },
+    ...{ blob_id: `team|${DIGEST}`, original_size: 3, compressed_size: 5, memory_id: 'm1', tool_calls: [] },
+    ...{ host_signature: null, host_pubkey: null, captured_by: home },
+    ...{ created_at: INSTANT, expires_at: INSTANT, archived_at: null, rest: {} },
+  })),
+  recordCase(offloadKind, { id: 'ofl_A|ai:a', namespace: 'team' }, (version) => ({
+    ...{ ref_id: 'ofl_A', namespace: 'team', agent_id: 'ai:a', content_sha256: DIGEST },
+    ...{ blob_id: `team|${DIGEST}`, size: version, stored_at: INSTANT, expires_at: null, rest: {} },
   })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),

@@ -214,6 +214,33 @@ export const SIGNAL_RECEIPT = recordFacts(
   },
 );
 
+export const BLOB = recordFacts(
+  'blob',
+  { namespace: '', sha256: '', data: '', size: 0, agent_id: '' },
+  { id: '{namespace}|{sha256}', charged: 'agent_id' },
+);
+
+export const TRANSCRIPT = recordFacts(
+  'transcript',
+  {
+    ...{ namespace: '', agent_id: '', host_session_id: '', host_turn_index: 0, role: 'other' },
+    ...{ host_kind: 'unknown', host_version: null, layer: 'L4', content_sha256: '', blob_id: '' },
+    ...{ original_size: 0, compressed_size: 0, memory_id: '', tool_calls: [], attest_level: 'self_signed' },
+    ...{ host_signature: null, host_pubkey: null, captured_by: '' },
+    ...{ created_at: '', expires_at: '', archived_at: null },
+  },
+  { id: '{agent_id}|{host_turn_index}|{host_session_id}', charged: 'agent_id' },
+);
+
+export const OFFLOAD = recordFacts(
+  'offload',
+  {
+    ...{ ref_id: '', namespace: '', agent_id: '', content_sha256: '', blob_id: '', size: 0 },
+    ...{ stored_at: '', expires_at: null },
+  },
+  { id: '{ref_id}|{agent_id}', charged: 'agent_id' },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -231,4 +258,7 @@ export const KIND_FACTS: readonly KindFacts[] = [
   LEASE,
   SIGNAL,
   SIGNAL_RECEIPT,
+  BLOB,
+  TRANSCRIPT,
+  OFFLOAD,
 ];

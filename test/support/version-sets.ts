@@ -31,6 +31,8 @@ const POOL: readonly unknown[] = [
       'sibling',
       'requires',
     ],
+    ...['user', 'other', 'L4', 'L2', 'self_signed', 'signed_by_peer'],
+    ...['pending', 'approved', 'approve', 'deny', 'once', 'forever', 'session'],
     '"ě\n',
     ...['{}', '{"a":[1]}'],
     '2026-01-01T00:00:00.000Z',

@@ -155,6 +155,11 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_LLM_MODEL: [['m', 'm']],
   SVC_LLM_API_KEY: [['l', 'secret:l']],
   SVC_BOOT_ENABLED: [['0', false]],
+  SVC_CAPTURE_NAG_THRESHOLD: [['0', 0]],
+  SVC_CAPTURE_NAG_ESCALATE_THRESHOLD: [['9', 9]],
+  SVC_L4_HOST_PUBKEY_ALLOWLIST: [
+    ['KqKa8CTxQoxOLDpF4looz/WC3FJIG8C3KUiior92lFo=', ['KqKa8CTxQoxOLDpF4looz/WC3FJIG8C3KUiior92lFo=']],
+  ],
   SVC_FED_REQUIRE_SIG: [['0', false]],
   SVC_FED_REQUIRE_NONCE: [['0', false]],
   SVC_FED_DLQ_REPLAY_MAX_BATCH: [['64', 64]],
@@ -257,6 +262,12 @@ describe('the configuration file', () => {
     [reranker]
     enabled = true
     model = "cross"
+    [transcripts]
+    default_ttl_secs = 100
+    archive_grace_secs = 50
+    max_decompressed_bytes = 2048
+    [transcripts.namespaces."team/*"]
+    default_ttl_secs = 7
     [boot]
     enabled = false
     redact_titles = true
@@ -342,6 +353,10 @@ describe('the configuration file', () => {
     hookAskTimeoutMs: 5000,
     webhookHmacSecret: 'secret:00ff00ff00ff00ff00ff00ff00ff00ff',
     permissionsMode: 'off',
+    transcriptTtlSeconds: 100,
+    transcriptGraceSeconds: 50,
+    transcriptDecompressedMax: 2048,
+    transcriptNamespaces: [{ pattern: 'team/*', ttlSeconds: 7, graceSeconds: null }],
     permissionRules: [
       { namespacePattern: 'team/**', op: 'memory_store', agentPattern: '**', decision: 'deny', reason: 'no' },
     ],
