@@ -104,7 +104,12 @@ export async function listenPrivately(server: Server, path: string): Promise<voi
       process.umask(usual);
     }
   });
-  chmodSync(path, 0o600);
+  try {
+    chmodSync(path, 0o600);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
 }
 
 /**

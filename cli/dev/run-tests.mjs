@@ -24,64 +24,73 @@ if (files.length === 0) {
   process.exit(parts.length === 0 ? 0 : 1);
 }
 
-// A test that measures time or fills a disk says so in a line of its own, and runs when no other does; of the others two
-// run at a time.
+// A test that measures time or fills a disk says so in a line of its own, and runs when no other does; the others run
+// beside each other, more than there are processors, since many wait most of their time.
 const ALONE = /^\/\/ Runs alone: /m;
 const texts = new Map(files.map((path) => [path, readFileSync(at(path), 'utf8')]));
 const isAlone = (path) => long || ALONE.test(texts.get(path));
 
 // Neighbours are loaded together, so many into a process: loading the modules is most of the time of most files.
-const FILES_TOGETHER = 12;
-// A hook outside of `describe` would run for the tests of the other files too.
-const ROOT_HOOK = /^(?:before|after|beforeEach|afterEach)\(/m;
-const isTogether = (path) => !isAlone(path) && !ROOT_HOOK.test(texts.get(path));
+const FILES_TOGETHER = 16;
+const CONCURRENCY = Math.max(3, availableParallelism());
 
 const ENTRIES = at('dist/test/together');
 rmSync(ENTRIES, { recursive: true, force: true });
 
+/** The folder that a file is counted in. */
 const folderOf = (path) => path.split('/').slice(2, -1).slice(0, 2).join('/') || 'test';
+const areaOf = (path) => folderOf(path).split('/')[0];
 
-/** The files to run, each with its folder; those that are loaded together stand behind one file that imports them. */
+/** The text of a file that loads others, each into a suite of its own: a hook outside of `describe` is for its file alone. */
+const loading = (paths) =>
+  [
+    "import { describe } from 'node:test';",
+    ...paths.map(
+      (path) => `describe('${path}', async () => { await import('${relative(ENTRIES, at(path))}'); });`,
+    ),
+    '',
+  ].join('\n');
+
+/** What runs in one process each: a file alone, or one that loads others. */
 function entriesOf(paths) {
-  const folders = new Map();
-  for (const path of paths.filter(isTogether)) {
-    const folder = folderOf(path);
-    folders.set(folder, [...(folders.get(folder) ?? []), path]);
-  }
-  const entries = paths
-    .filter((path) => !isTogether(path))
-    .map((path) => ({ path, folder: folderOf(path), tests: [] }));
   mkdirSync(ENTRIES, { recursive: true });
-  for (const [folder, members] of folders) {
+  const areas = new Map();
+  for (const path of paths) areas.set(areaOf(path), [...(areas.get(areaOf(path)) ?? []), path]);
+  const entries = [...areas].flatMap(([area, members]) => {
     const shares = Math.ceil(members.length / FILES_TOGETHER);
-    for (let share = 0; share < shares; share += 1) {
-      const own = members.filter((_, index) => index % shares === share);
-      const entry = join(ENTRIES, `${folder.replace('/', '-')}-${share}.js`);
-      writeFileSync(entry, own.map((path) => `import '${relative(ENTRIES, at(path))}';\n`).join(''));
-      entries.push({ path: relative(PROJECT, entry), folder, tests: own });
-    }
-  }
-  // Those that take longest begin first.
-  return entries.sort((a, b) => b.tests.length - a.tests.length);
+    return Array.from({ length: shares }, (_, share) => {
+      const tests = members.filter((_, index) => index % shares === share);
+      const path = join(ENTRIES, `${area}-${share}.js`);
+      writeFileSync(path, loading(tests));
+      return { path: relative(PROJECT, path), tests, share };
+    });
+  });
+  // Areas take turns, so that those that wait run beside those that compute.
+  return entries.sort((a, b) => a.share - b.share);
 }
-
-const groups = [
-  {
-    entries: entriesOf(files.filter((path) => !isAlone(path))),
-    concurrency: Math.max(2, availableParallelism()),
-  },
-  { entries: entriesOf(files.filter(isAlone)), concurrency: 1 },
-].filter(({ entries }) => entries.length > 0);
 
 process.chdir(PROJECT);
-const report = new TestReport(
-  groups.flatMap(({ entries }) => entries),
-  (line) => process.stdout.write(`${line}\n`),
-);
-for (const { entries, concurrency } of groups) {
-  const given = { files: entries.map(({ path }) => path), concurrency, timeout: TIMEOUT_MS };
-  for await (const event of run(given)) report.take(event);
+const report = new TestReport(folderOf, (line) => process.stdout.write(`${line}\n`));
+// Each process has a stream of its events, which listens to this one.
+process.setMaxListeners(0);
+
+/** Runs all of them, so many at a time. */
+async function runAll(entries, concurrency) {
+  const left = [...entries];
+  const runNext = async () => {
+    for (let entry = left.shift(); entry !== undefined; entry = left.shift()) {
+      const take = report.of(entry);
+      for await (const event of run({ files: [entry.path], timeout: TIMEOUT_MS })) take(event);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, runNext));
 }
+
+await runAll(entriesOf(files.filter((path) => !isAlone(path))), CONCURRENCY);
+await runAll(
+  files.filter(isAlone).map((path) => ({ path, tests: [] })),
+  1,
+);
 const code = report.end() ? 0 : 1;
 // A pipe may not have taken the last lines yet.
 process.stdout.write('', () => process.exit(code));

@@ -13,46 +13,52 @@ const NONE = { passed: 0, failed: 0, skipped: 0, ms: 0 };
  */
 export class TestReport {
   #say;
-  #entries = new Set();
-  #folderOf = new Map();
+  #folderOf;
   #folders = new Map();
-  #names = new Map();
   #failures = [];
-  #stderr = new Map();
   #beganMs = Date.now();
 
-  /** `entries`: the files that run, as paths from the project's folder; each has its folder, and the tests that it loads. */
-  constructor(entries, say) {
+  /** `folderOf`: the folder that a test file is counted in. */
+  constructor(folderOf, say) {
+    this.#folderOf = folderOf;
     this.#say = (line) => say(process.stdout.isTTY ? `\r\x1b[K${line}` : line);
-    for (const { path, folder, tests } of entries) {
-      this.#folder(folder);
-      for (const own of [path, ...tests]) this.#folderOf.set(own, folder);
-      this.#entries.add(path);
-    }
   }
 
-  /** Takes an event. Those that wait for the files before them are ignored: they come again when a test has completed. */
-  take({ type, data }) {
-    if (type === 'test:stderr') {
-      const path = relative(PROJECT, data.file);
-      const before = this.#stderr.get(path) ?? '';
-      this.#stderr.set(path, (before + data.message).slice(-8000));
-    }
-    if (type === 'test:dequeue') {
-      const names = this.#names.get(data.file) ?? [];
-      names.length = data.nesting;
-      names[data.nesting] = data.name;
-      this.#names.set(data.file, names);
-    }
-    // What a file wrote comes before this event of it, and after its completion.
-    if (type === 'test:fail' && this.#isFile(data) && isOwn(data.details.error)) this.#failed(data);
-    if (type !== 'test:complete') return;
-    const { error, type: kind } = data.details;
-    const isFile = this.#isFile(data);
-    if (isOwn(error) && !isFile) this.#failed(data);
-    else if (error === undefined && kind !== 'suite' && !isFile) this.#passed(data);
-    if (isFile) this.#ended(data);
-    this.#progress();
+  /**
+   * Takes the events of a process. It runs the file at `path`, which loads `tests` into a suite each; without those it is a
+   * test file itself.
+   */
+  of({ path, tests }) {
+    const names = [];
+    let stderr = '';
+    const isProcess = ({ name, nesting }) => nesting === 0 && relative(PROJECT, name) === path;
+    const isFile = (data) => isProcess(data) || (data.nesting === 0 && tests.includes(data.name));
+    // A helper may hold the text of a test, so the file is the one whose suite runs.
+    const fileOf = (data) => (!isProcess(data) && tests.includes(names[0]) ? names[0] : path);
+    const failed = (data) => {
+      const title = isFile(data)
+        ? 'the file failed'
+        : [...names.slice(tests.length > 0 ? 1 : 0, data.nesting), data.name].join(' › ');
+      this.#failed(fileOf(data), title, data.details.error, isProcess(data) ? stderr : '');
+    };
+    return ({ type, data }) => {
+      if (type === 'test:stderr') stderr = (stderr + data.message).slice(-8000);
+      if (type === 'test:dequeue' && !isProcess(data)) {
+        names.length = data.nesting;
+        names[data.nesting] = data.name;
+      }
+      // What a process wrote comes before this event of it, and after its completion.
+      if (type === 'test:fail' && isProcess(data) && isOwn(data.details.error)) failed(data);
+      // The other events wait for the tests before them; this one comes at once.
+      if (type !== 'test:complete') return;
+      const { error, type: kind, duration_ms: ms } = data.details;
+      if (isOwn(error) && !isProcess(data)) failed(data);
+      else if (error === undefined && kind !== 'suite' && !isProcess(data)) {
+        this.#folder(fileOf(data))[data.skip === undefined ? 'passed' : 'skipped'] += 1;
+      }
+      if (isFile(data) && isProcess(data) === (tests.length === 0)) this.#folder(fileOf(data)).ms += ms;
+      this.#progress();
+    };
   }
 
   /** Prints a line for each folder, the failures again and the sums; true when nothing failed. */
@@ -70,40 +76,20 @@ export class TestReport {
     return this.#sum('failed') === 0 && this.#sum('passed') > 0;
   }
 
-  #isFile = ({ name, nesting }) => nesting === 0 && this.#entries.has(relative(PROJECT, name));
-
-  #folder(name) {
+  #folder(file) {
+    const name = this.#folderOf(file);
     const known = this.#folders.get(name) ?? { ...NONE };
     this.#folders.set(name, known);
     return known;
   }
 
-  #of = ({ file, name }) => {
-    const path = relative(PROJECT, file ?? name);
-    return this.#folder(this.#folderOf.get(path) ?? 'other');
-  };
-
-  #passed(data) {
-    this.#of(data)[data.skip === undefined ? 'passed' : 'skipped'] += 1;
-  }
-
-  #failed(data) {
-    const { details, file, name } = data;
-    this.#of(data).failed += 1;
-    const path = relative(PROJECT, file ?? name);
-    const title = this.#isFile(data)
-      ? 'the file failed'
-      : [...(this.#names.get(file) ?? []).slice(0, data.nesting), name].join(' › ');
-    const cause = details.error?.cause ?? details.error;
+  #failed(file, title, error, heard) {
+    this.#folder(file).failed += 1;
+    const cause = error?.cause ?? error;
     const text = typeof cause === 'string' ? cause : inspect(cause, { depth: 6 });
-    const heard = this.#isFile(data) ? `\n${this.#stderr.get(path) ?? ''}` : '';
-    const failure = `✖ ${path}: ${title}\n${`${text}${heard}`.replace(/^/gm, '    ')}`;
+    const failure = `✖ ${file}: ${title}\n${`${text}\n${heard}`.trimEnd().replace(/^/gm, '    ')}`;
     this.#failures.push(failure);
     this.#say(failure);
-  }
-
-  #ended(data) {
-    this.#of(data).ms += data.details.duration_ms;
   }
 
   /** On a terminal the last line shows how far the run is; other readers get whole lines only. */

@@ -150,6 +150,8 @@ export class OwnerDuties {
   async close(): Promise<void> {
     this.closed = true;
     await this.end();
+    // A socket that was being opened is closed by who opened it.
+    await this.begun;
   }
 
   /**

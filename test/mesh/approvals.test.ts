@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { cleanEnvironment, freePort, MAIN } from '../support/daemon-process.js';
 import { HookHome } from '../support/hooks.js';
 import { event, until, untilAnswer } from '../support/wait.js';
+import { run } from '../surface/cli/cli-process.js';
 
 /** Actions that wait on one node and are decided on another. */
 
@@ -106,10 +106,9 @@ describe('actions that wait on one node of a mesh', { timeout: 180_000 }, () => 
 
   before(async () => {
     home = await add(['init']);
-    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'mesh', 'invite'], {
-      env: environment(home.home),
-    });
-    other = await add(['join', '-'], stdout);
+    const invited = await run(home.home, ['mesh', 'invite'], { env: { SVC_LOG_LEVEL: 'error' } });
+    assert.equal(invited.code, 0, invited.err);
+    other = await add(['join', '-'], invited.out);
     await call(home, 'ai:lead', 'POST', '/agents', { agent_id: 'ai:lead', agent_type: 'ai:test' });
     const governance = { write: 'approve' };
     await call(home, 'ai:owner', 'POST', '/namespaces/ask/standard', { governance });

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
 import type { MeshStatusAnswer } from '../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../node/seams.js';
@@ -11,6 +10,7 @@ import { VERSION } from '../../node/version.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { askRaw } from '../support/mesh.js';
 import { event, untilAnswer } from '../support/wait.js';
+import { run } from '../surface/cli/cli-process.js';
 
 /** What people and programs see of a mesh that was formed by three commands. */
 
@@ -27,17 +27,7 @@ const PATIENT = { withinMs: 60_000 } as const;
 const nodes: Node[] = [];
 const environment = (home: string) => cleanEnvironment(home, { SVC_LOG_LEVEL: 'error' });
 
-async function command(home: string, ...words: string[]) {
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...words], {
-      env: environment(home),
-    });
-    return { code: 0, out: stdout, err: '' };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, out: stdout, err: stderr };
-  }
-}
+const command = (home: string, ...words: string[]) => run(home, words, { env: { SVC_LOG_LEVEL: 'error' } });
 
 /** One command makes a node and runs it. */
 async function add(words: readonly string[], input = ''): Promise<Node> {

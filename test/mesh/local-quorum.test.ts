@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { event, untilAnswer } from '../support/wait.js';
+import { run } from '../surface/cli/cli-process.js';
 import { McpProcess, textOf } from '../surface/mcp/mcp-process.js';
 
 /** What local processes say of a quorum that was given to the commands that formed the mesh, and never again. */
@@ -18,11 +18,11 @@ const PATIENT = { withinMs: 60_000 } as const;
 const nodes: Node[] = [];
 const environment = (home: string) => cleanEnvironment(home, { SVC_LOG_LEVEL: 'error' });
 
+/** Runs a command that must succeed. */
 async function command({ home }: Pick<Node, 'home'>, ...words: string[]) {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...words], {
-    env: environment(home),
-  });
-  return { out: stdout, err: stderr };
+  const { code, out, err } = await run(home, words, { env: { SVC_LOG_LEVEL: 'error' } });
+  assert.equal(code, 0, out + err);
+  return { out, err };
 }
 
 function spawned(home: string, words: readonly string[], input = ''): ChildProcess {

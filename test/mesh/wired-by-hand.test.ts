@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
 import type { MeshStatusAnswer } from '../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../node/seams.js';
 import {
-  cleanEnvironment,
   type DaemonProcess,
   freePort,
-  MAIN,
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { untilAnswer } from '../support/wait.js';
+import { run } from '../surface/cli/cli-process.js';
 
 /** Three real daemons that flags and key files alone make a mesh (interface §4.13), without TLS on loopback. */
 
@@ -58,16 +55,7 @@ async function ask(at: Node, path: string, body?: object) {
 const statusOf = async (at: Node, query = '') =>
   (await ask(at, `/mesh/status${query}`)).json as unknown as MeshStatusAnswer;
 
-async function command(at: Node, ...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  const env = cleanEnvironment(at.home, { SVC_API_KEY: KEY });
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...words], { env });
-    return { code: 0, out: stdout, err: stderr };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, out: stdout, err: stderr };
-  }
-}
+const command = (at: Node, ...words: string[]) => run(at.home, words, { env: { SVC_API_KEY: KEY } });
 
 describe('three daemons that are wired by flags alone', () => {
   let [one, two, three]: Node[] = [] as unknown as [Node, Node, Node];

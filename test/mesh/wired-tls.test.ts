@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
 import { fingerprintOfCertificate } from '../../node/mesh/forming/certificate.js';
 import { systemRandom } from '../../node/seams.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../support/daemon-process.js';
 import { certificateIn, testAuthority } from '../support/mesh.js';
 import { event, untilAnswer } from '../support/wait.js';
+import { run } from '../surface/cli/cli-process.js';
 
 /** Two real daemons that are wired by files alone over mutual TLS, with pinned certificates (interface §4.13, §5.2). */
 
@@ -70,13 +70,8 @@ function start(at: Node): void {
 }
 
 async function command(at: Node, ...words: string[]) {
-  const env = cleanEnvironment(at.home, { SVC_API_KEY: 'a-key-of-agents' });
-  try {
-    return (await promisify(execFile)(process.execPath, [MAIN, ...words], { env })).stdout;
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    return stdout === '' ? stderr : stdout;
-  }
+  const { out, err } = await run(at.home, words, { env: { SVC_API_KEY: 'a-key-of-agents' } });
+  return out === '' ? err : out;
 }
 
 interface Status {

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -15,7 +14,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
-import { event } from '../support/wait.js';
+import { run } from './cli/cli-process.js';
 
 const AGENT = 'ai:parity';
 
@@ -333,17 +332,14 @@ class CliSide extends ServedSide {
         return `--${field.replaceAll('_', '-')}=${text}`;
       });
     const positionals = placed.map((field) => String(input[field]));
-    const args = [MAIN, ...binding.command.split(' '), '--json', ...flags, '--', ...positionals];
-    const child = spawn(process.execPath, args, {
-      env: cleanEnvironment(this.home, {
+    const args = [...binding.command.split(' '), '--json', ...flags, '--', ...positionals];
+    const { code, out, err } = await run(this.home, args, {
+      env: {
         SVC_AGENT_ID: AGENT,
         SVC_ADMIN_AGENT_IDS: AGENT,
         GIVEN_SECRET: String(input[binding.secrets?.[0] ?? ''] ?? ''),
-      }),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      },
     });
-    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    const code = child.exitCode ?? (await event(`${binding.command} ends`, child, 'exit'))[0];
     return { ok: code === 0, body: JSON.parse(code === 0 ? out : err) as Row };
   }
 }

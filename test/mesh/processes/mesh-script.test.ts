@@ -1,12 +1,13 @@
 // Runs alone: its nodes must answer in time.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { cleanEnvironment, MAIN } from '../../support/daemon-process.js';
+import { cleanEnvironment } from '../../support/daemon-process.js';
 import { event, until } from '../../support/wait.js';
+import { run } from '../../surface/cli/cli-process.js';
 
 const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url));
 const FORMED_WITHIN_MS = 90_000;
@@ -47,10 +48,8 @@ describe('three nodes of `npm run mesh`', () => {
     const { memories } = (await listed.json()) as { memories: { title: string }[] };
     return memories.map(({ title }) => title).sort();
   };
-  const equalRoots = (number: number) => {
-    const env = cleanEnvironment(join(folder, `node-${number}`));
-    return spawnSync(process.execPath, [MAIN, 'mesh', 'verify', '--json'], { env }).status === 0;
-  };
+  const equalRoots = async (number: number) =>
+    (await run(join(folder, `node-${number}`), ['mesh', 'verify', '--json'])).code === 0;
 
   before(async () => {
     script = spawn(process.execPath, ['cli/dev/mesh.mjs'], {
@@ -91,7 +90,9 @@ describe('three nodes of `npm run mesh`', () => {
 
     script.stdin!.write('start 2\n');
     await type('start 3', /node 2 up, .* \| node 3 up/);
-    await poll('equal roots', EQUAL_WITHIN_MS, () => [1, 2, 3].every(equalRoots));
+    await poll('equal roots', EQUAL_WITHIN_MS, async () =>
+      (await Promise.all([1, 2, 3].map(equalRoots))).every((equal) => equal),
+    );
     for (const api of apis) assert.deepEqual(await titles(api), ['alone', 'first', 'without node 2']);
   });
 

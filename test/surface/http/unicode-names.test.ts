@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemCrypto } from '../../../node/seams.js';
 import { openForWriting } from '../../../node/threads/open-for-writing.js';
 import { Writer } from '../../../storage/sqlite/writer.js';
-import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { temporaryFolder } from '../../support/daemon-process.js';
 import { storing, UNLIMITED } from '../../support/memories.js';
 import { agentKey, signedStoreBody } from '../../support/signing.js';
+import { run } from '../cli/cli-process.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 const COMPOSED = 'M\u00fcller';
@@ -111,7 +111,7 @@ describe('characters that leave no mark', () => {
   });
 });
 
-it('reads rows of an earlier release whose names are not composed', () => {
+it('reads rows of an earlier release whose names are not composed', async () => {
   const home = temporaryFolder('older-names');
   const options = { busyTimeoutMs: 100, synchronous: 'FULL' } as const;
   const db = openForWriting(join(home, 'mnemesh.db'), 'peer-0000000000000001', options);
@@ -123,14 +123,11 @@ it('reads rows of an earlier release whose names are not composed', () => {
   const command = storing({ id, title: DECOMPOSED, namespace: DECOMPOSED, content: 'older' });
   assert.equal(writer.run([{ command, nowMs: Date.now() }])[0]!.ok, true);
   db.close();
-  const run = (...words: string[]) => {
-    const done = spawnSync(process.execPath, [MAIN, ...words, '--json'], {
-      env: cleanEnvironment(home),
-      encoding: 'utf8',
-    });
-    assert.equal(done.status, 0, done.stderr);
-    return done.stdout;
+  const answer = async (...words: string[]) => {
+    const { code, out, err } = await run(home, [...words, '--json']);
+    assert.equal(code, 0, err);
+    return out;
   };
-  assert.match(run('get', id), /older/);
-  assert.match(run('list'), /older/);
+  assert.match(await answer('get', id), /older/);
+  assert.match(await answer('list'), /older/);
 });
