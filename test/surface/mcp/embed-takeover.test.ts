@@ -1,3 +1,4 @@
+// Runs alone: it measures how soon another server answers.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../support/daemon-process.js';
