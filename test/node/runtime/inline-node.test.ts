@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { memoryStore } from '../../../node/operations/core/memory-store.js';
 import type { Services } from '../../../node/pipeline/call.js';
@@ -62,21 +62,6 @@ describe('an MCP process', () => {
     assert.equal(beside.livingRole(), null);
     assert.equal(beside.owner()!.fencing, 2);
     beside.close();
-  });
-
-  it('listens nowhere once it is closed, also when it had just begun to own the database', async () => {
-    const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === 'PipeWrap').length;
-    const before = listeners();
-    const home = temporaryFolder('inline');
-    for (let round = 1; round <= 10; round += 1) {
-      const node = await openInlineNode(settingsFor(home), 'mcp');
-      await until('it owns the database', () => node.owns(), { everyMs: 0 });
-      await node.close();
-      // Its socket was opened in its home.
-      rmSync(home, { recursive: true, force: true });
-      await new Promise((resume) => setImmediate(resume));
-      assert.equal(listeners(), before, `round ${round}`);
-    }
   });
 
   it('writes its touches when it closes', async () => {

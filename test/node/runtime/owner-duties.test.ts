@@ -20,7 +20,7 @@ import { temporaryFolder } from '../../support/daemon-process.js';
 import { FakeIndex } from '../semantics/fake-index.js';
 
 /** Duties over a store whose claims the test answers. */
-function fixture() {
+function fixture(given?: LocalSocket) {
   const home = temporaryFolder('duties');
   const scheduler = new FakeScheduler();
   const claims: ((owned: boolean) => void)[] = [];
@@ -62,7 +62,7 @@ function fixture() {
     random: systemRandom,
     log: recordingLog(),
     sockets: new SocketNames(home, join(home, 'x.db'), systemCrypto),
-    socket: () => new LocalSocket(services, 'mcp:1:h', recordingLog()),
+    socket: () => given ?? new LocalSocket(services, 'mcp:1:h', recordingLog()),
     semantic: { role, openLocal },
   });
   const sockets = () => readdirSync(home).filter((name) => name.endsWith('.sock'));
@@ -140,5 +140,25 @@ describe('the duties of an owner', () => {
     await duties.close();
     await rest();
     assert.deepEqual(sockets(), []);
+  });
+
+  it('have ended only when a socket that was being opened is closed', async () => {
+    const told: string[] = [];
+    let open = () => {};
+    const { claims, duties, locals, startOwnership, rest } = fixture({
+      open: () => new Promise<void>((resolve) => (open = resolve)),
+      drain: () => Promise.resolve(),
+      close: async () => void told.push('socket closed'),
+    } as Pick<LocalSocket, 'open' | 'drain' | 'close'> as LocalSocket);
+    await startOwnership();
+    claims[0]!(true);
+    await rest();
+    assert.equal(locals.length, 1);
+    const ended = duties.close().then(() => told.push('ended'));
+    await rest();
+    assert.deepEqual(told, ['socket closed'], 'there was none yet');
+    open();
+    await ended;
+    assert.deepEqual(told, ['socket closed', 'socket closed', 'ended']);
   });
 });
