@@ -51,5 +51,6 @@ export const NATIVE_COMMANDS: CommandTable = {
     (await import('./governance/migrate-command.js')).migrateCommand,
   boot: async () => (await import('./sessions/boot-command.js')).bootCommand,
   wrap: async () => (await import('./sessions/wrap-command.js')).wrapCommand,
+  mine: async () => (await import('./mine/mine-command.js')).mineCommand,
   'campaign validate': async () => (await import('./campaign-command.js')).campaignValidateCommand,
 };

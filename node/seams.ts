@@ -1,6 +1,7 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { gzip, gzipSync } from 'node:zlib';
+import { createInflateRaw, gzip, gzipSync } from 'node:zlib';
 import type { Clock, Compressor, Crypto, Random, Scheduler, Timer } from '../protocol/base/seams.js';
 import { verifyEd25519 } from './verify-ed25519.js';
 
@@ -43,3 +44,11 @@ export const systemCompressor: Compressor = {
   gzip: (data) => gzipSync(data),
   gzipLater: (data) => gzipAsync(data),
 };
+
+/** The bytes that raw deflate made smaller. Reading it rejects where they are damaged. */
+export function inflated(source: Readable): AsyncIterable<Uint8Array> {
+  const inflate = createInflateRaw();
+  // Who reads learns of a failure.
+  pipeline(source, inflate, () => undefined);
+  return inflate;
+}

@@ -88,7 +88,7 @@ const MINUS = 0x2d;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
 /** True when more objects and arrays are open at once in JSON text; brackets in strings do not count. */
-function isDeeperThan(bytes: Buffer, depthMax: number): boolean {
+export function isDeeperThan(bytes: Buffer, depthMax: number): boolean {
   let depth = 0;
   let inString = false;
   for (let at = 0; at < bytes.length; at += 1) {
