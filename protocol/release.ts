@@ -5,10 +5,19 @@ import { addActionEdgeCommand } from './coordination/add-edge.js';
 import { createActionCommand } from './coordination/create-action.js';
 import { edgeKind } from './coordination/edge-kind.js';
 import { leaseKind, leaseTermKind } from './coordination/lease-kind.js';
+import {
+  acquireLeaseCommand,
+  beginLeaseTermsCommand,
+  endLeaseCommand,
+  releaseLeaseCommand,
+  renewLeaseCommand,
+} from './coordination/leases.js';
+import type { CoordinationQueries } from './coordination/queries.js';
 import * as coordinationReads from './coordination/reads.js';
 import { signalKind } from './coordination/signal-kind.js';
 import { signalReceiptKind } from './coordination/signal-receipt-kind.js';
 import { markSignalCommand, sendSignalCommand, sweepSignalsCommand } from './coordination/signals.js';
+import { sweepActionsCommand } from './coordination/sweep-actions.js';
 import { transitionActionCommand } from './coordination/transition-action.js';
 import { adoptionKind } from './decide/adoption-kind.js';
 import { Commands } from './decide/command.js';
@@ -209,6 +218,12 @@ const DECLARED = [
   createActionCommand,
   addActionEdgeCommand,
   transitionActionCommand,
+  acquireLeaseCommand,
+  renewLeaseCommand,
+  releaseLeaseCommand,
+  endLeaseCommand,
+  beginLeaseTermsCommand,
+  sweepActionsCommand,
   adoptPeerCommand,
   receiveMemoryCommand,
   savePeerProgressCommand,
@@ -258,6 +273,7 @@ export interface Queries
     NamesQueries,
     GovernanceQueries,
     MessageQueries,
+    CoordinationQueries,
     WebhookQueries,
     TransferQueries,
     MaintenanceQueries,

@@ -20,7 +20,7 @@ export const ACTION_KEPT_DAYS = 30;
 export const ACTION_KEPT_DAYS_MAX = 36_500;
 export const ACTION_SWEEP_MS = 1_800_000;
 /** Finished actions that one round removes. */
-export const ACTIONS_SWEPT_MAX = 100;
+export const ACTIONS_SWEPT_MAX = 50;
 
 export const LEASE_SECONDS = 60;
 export const LEASE_SECONDS_MAX = 365 * 86_400;

@@ -74,10 +74,16 @@ export const leaseTermKind = localKind<LeaseTerm>({
 
 /** Tokens of one home: 2^32 of them, and those of the next home come after all of them. */
 const TOKENS_OF_A_HOME = 2 ** 32;
+/** Seconds of a clock that is set to nonsense do not use the tokens of a home up. */
+const SECONDS_MAX = 2 ** 32 - 2 ** 24;
 
-/** The token after the last one, of the home with a number. */
-export function tokenAfter(last: number, homeNumber: number): number {
-  return Math.max(last, homeNumber * TOKENS_OF_A_HOME) + 1;
+/**
+ * The token after the last one, of the home with a number. It is not below the seconds of the clock, so that a database that
+ * is put back from a copy gives none that it gave after the copy was made.
+ */
+export function tokenAfter(last: number, homeNumber: number, seconds: number): number {
+  const before = homeNumber * TOKENS_OF_A_HOME + Math.min(Math.max(seconds, 0), SECONDS_MAX);
+  return Math.max(last, before) + 1;
 }
 
 /** True for a lease that is held and that the present home gave. */

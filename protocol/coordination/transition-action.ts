@@ -22,7 +22,7 @@ import {
 } from './action-kind.js';
 import { actionRow, homeHere, noAction, prerequisitesOf } from './action-rows.js';
 import { isLive, type Lease, leaseKind } from './lease-kind.js';
-import { endLease } from './lease-rows.js';
+import { endTerm } from './lease-rows.js';
 import { signatureHolds } from './reads.js';
 import { transitionEnvelopeBytes } from './signed.js';
 
@@ -104,7 +104,7 @@ function* decideTransition(command: TransitionAction, context: DecisionContext):
   const image = yield* numbered(row.id, movedAction(action, command, context));
   const mutations: Mutation[] = [yield* putRecord(actionKind, row, image), recordOf(image, command)];
   const ends = command.to === 'pending' || isFinished(command.to);
-  if (ends && live !== null) mutations.push(...(yield* endLease(lease!, here.home)));
+  if (ends && live !== null) mutations.push(...(yield* endTerm(lease!, here.home)));
   const value = { mutations, value: { action: image } };
   return { ok: true, value: command.operator ? value : { ...value, chargedTo } };
 }

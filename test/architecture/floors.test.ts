@@ -40,7 +40,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['replication'],
     [''],
   ],
-  actors: [['core'], ['hooks', 'streams', 'storage', 'maintenance', 'webhooks'], ['mesh']],
+  actors: [['core'], ['coordination', 'hooks', 'streams', 'storage', 'maintenance', 'webhooks'], ['mesh']],
   node: [
     [''],
     ['config', 'outbound'],

@@ -5,6 +5,8 @@ import type { Action, ActionState } from '../../protocol/coordination/action-kin
 import { actionKind } from '../../protocol/coordination/action-kind.js';
 import type { AddActionEdge } from '../../protocol/coordination/add-edge.js';
 import type { CreateAction } from '../../protocol/coordination/create-action.js';
+import { type Lease, leaseKind } from '../../protocol/coordination/lease-kind.js';
+import type { AcquireLease, ReleaseLease, RenewLease } from '../../protocol/coordination/leases.js';
 import type { NewAction } from '../../protocol/coordination/plan-actions.js';
 import { claimerAfter, type TransitionAction } from '../../protocol/coordination/transition-action.js';
 import { rowsOf } from '../../protocol/kinds/find.js';
@@ -104,4 +106,30 @@ export async function together(...replicas: readonly Replica[]): Promise<void> {
   const [first, ...others] = replicas;
   for (const other of others) assert.deepEqual(await other.state(), await first!.state());
   for (const each of replicas) assert.deepEqual(each.audit(), []);
+}
+
+/** The actor of a command. */
+export const as = (by: string, operator = false) => ({ by, operator });
+
+export const acquiring = (id: string, by = 'ai:worker', ttlSecs = 60): AcquireLease => ({
+  ...{ kind: 'acquire-lease', id, ttlSecs },
+  ...as(by),
+});
+export const renewing = (id: string, by = 'ai:worker', token?: number, ttlSecs = 60): RenewLease => ({
+  ...{ kind: 'renew-lease', id, ttlSecs, token },
+  ...as(by),
+});
+export const releasing = (id: string, by = 'ai:worker', token?: number): ReleaseLease => ({
+  ...{ kind: 'release-lease', id, token },
+  ...as(by),
+});
+
+/** The lease of an action as a node has it. */
+export async function leaseOf(one: Replica, id: string): Promise<Lease> {
+  const found = await one.store.query({
+    ...{ kind: 'find-records', of: leaseKind.name, where: { action_id: id }, limit: 1 },
+    ...{ viewer: null, now: '2026-01-01T00:00:00.000Z' },
+  });
+  assert.ok(found.ok);
+  return rowsOf(leaseKind, found.value)[0] ?? assert.fail(`no lease of ${id}`);
 }

@@ -32,8 +32,10 @@ export function literal(name: string): string {
  * A member of a record's payload; null when the text is not JSON, so that damage cannot break an index. Together with
  * the kind as a literal it is what the index of the member holds.
  */
-export const memberSql = (member: string): string =>
-  `iif(json_valid(payload), payload ->> '$.${literal(member)}', NULL)`;
+export const memberSql = (member: string, row: string | null = null): string => {
+  const payload = row === null ? 'payload' : `${row}.payload`;
+  return `iif(json_valid(${payload}), ${payload} ->> '$.${literal(member)}', NULL)`;
+};
 
 /** The columns of `records` that finds and indexes may name beside the members. */
 const RECORD_COLUMNS: ReadonlySet<string> = new Set(['id', 'namespace', 'owner_id', 'digest']);

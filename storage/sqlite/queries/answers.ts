@@ -18,6 +18,7 @@ import {
 import { entityByAlias } from './entities.js';
 import { exportLinks, exportMemories } from './export.js';
 import { findRecords } from './find-records.js';
+import { actionFrontier } from './frontier.js';
 import { getMemory } from './get.js';
 import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
@@ -158,6 +159,7 @@ export const ANSWERS: {
   'count-pendings': lookup(countPendings),
   'approval-events': scan(approvalEvents),
 
+  'action-frontier': scan(actionFrontier),
   'list-inbox': scan(listInbox),
   'unread-messages': scan(unreadMessages),
   'inbox-events': scan(inboxEvents),

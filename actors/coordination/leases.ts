@@ -1,0 +1,111 @@
+import {
+  LEASE_ADOPTION_ROUND_MS,
+  LEASE_ROUND_MS,
+  LEASES_LOOKED_MAX,
+  REMOVE_BATCH_MAX,
+} from '../../protocol/base/limits.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import { type LeaseTerm, leaseKind, leaseTermKind } from '../../protocol/coordination/lease-kind.js';
+import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
+import { type FindRecords, rowsOf } from '../../protocol/kinds/find.js';
+import { nameOf } from '../../protocol/kinds/home.js';
+import type { Store } from '../../storage/port.js';
+import type { NextRound } from '../core/loop.js';
+
+/** A term that this process counts. */
+interface CountedTerm {
+  readonly token: number;
+  readonly renewals: number;
+  /** On the monotonic clock of this process. */
+  readonly endsMs: number;
+}
+
+/**
+ * Ends leases whose terms have passed (design: leases). A term is counted on the monotonic clock of the process that owns the
+ * database, from when it saw the lease or its renewal: a wall clock that jumps ends none, and after a restart each term
+ * begins anew in full, so it ends later and never earlier.
+ */
+export class LeaseTerms {
+  private counted = new Map<string, CountedTerm>();
+  /** Leases of other homes, as long as nobody adopts anything. */
+  private elsewhere = new Set<string>();
+  private adoptions = -1;
+  private lookedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+  ) {}
+
+  async round(): Promise<NextRound> {
+    const terms = await this.all<LeaseTerm>(leaseTermKind.name);
+    if (terms !== null) {
+      this.count(terms);
+      await this.end();
+      if (this.clock.monotonicMs() - this.lookedMs >= LEASE_ADOPTION_ROUND_MS) await this.begin();
+    }
+    return { afterMs: LEASE_ROUND_MS };
+  }
+
+  /** Begins the terms that are new, or were renewed, since the last round. */
+  private count(terms: readonly LeaseTerm[]): void {
+    // Read after the rows: a term may seem to begin later than it did, and never earlier.
+    const nowMs = this.clock.monotonicMs();
+    const before = this.counted;
+    this.counted = new Map(
+      terms.map(({ lease_id: id, token, renewals, ttl_secs }) => {
+        const known = before.get(id);
+        const isSame = known !== undefined && known.token === token && known.renewals === renewals;
+        return [id, isSame ? known : { token, renewals, endsMs: nowMs + ttl_secs * 1000 }];
+      }),
+    );
+  }
+
+  private async end(): Promise<void> {
+    const nowMs = this.clock.monotonicMs();
+    for (const [leaseId, { token, renewals, endsMs }] of this.counted) {
+      if (endsMs > nowMs) continue;
+      const command = { kind: 'end-lease', leaseId, token, renewals } as const;
+      const ended = await this.store.execute(command, { lane: 'background' });
+      if (ended.ok && ended.value.ended) this.counted.delete(leaseId);
+    }
+  }
+
+  /** Looks for held leases without a term here: after an adoption, and in a database that was put back. */
+  private async begin(): Promise<void> {
+    const adoptions = await this.all<object>(adoptionKind.name);
+    const held = await this.held();
+    if (adoptions === null || held === null) return;
+    this.lookedMs = this.clock.monotonicMs();
+    if (adoptions.length !== this.adoptions) this.elsewhere.clear();
+    this.adoptions = adoptions.length;
+    const counted = new Set([...this.counted.keys()].map(nameOf));
+    const unknown = held.filter((id) => !counted.has(id) && !this.elsewhere.has(id));
+    for (let from = 0; from < unknown.length; from += REMOVE_BATCH_MAX) {
+      const ids = unknown.slice(from, from + REMOVE_BATCH_MAX);
+      const begun = await this.store.execute({ kind: 'begin-lease-terms', ids }, { lane: 'background' });
+      if (begun.ok) for (const id of begun.value.elsewhere) this.elsewhere.add(id);
+    }
+  }
+
+  /** The actions whose leases somebody holds, of whatever home. */
+  private async held(): Promise<readonly string[] | null> {
+    const found = await this.find({ of: leaseKind.name, where: { holder: { from: '' } } });
+    return found === null ? null : rowsOf(leaseKind, found).map(({ action_id }) => action_id);
+  }
+
+  private async all<R extends object>(of: string): Promise<readonly R[] | null> {
+    const found = await this.find({ of });
+    return found === null ? null : (found.rows as readonly R[]);
+  }
+
+  private async find(asked: Pick<FindRecords, 'of' | 'where'>) {
+    const now = instantFromMs(this.clock.nowMs());
+    const found = await this.store.query({
+      ...{ kind: 'find-records', limit: LEASES_LOOKED_MAX, viewer: null, now, skipDamaged: true },
+      ...asked,
+    });
+    return found.ok ? found.value : null;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Ask } from '../base/ask.js';
+import type { AgentId } from '../base/meanings.js';
+import type { Action } from './action-kind.js';
+
+/** Queries of coordination, each with its answer. */
+export interface CoordinationQueries {
+  readonly 'action-frontier': Ask<ActionFrontier, Frontier>;
+}
+
+/** The actions of a namespace that may be claimed now: by priority, then the oldest. */
+export interface ActionFrontier {
+  readonly kind: 'action-frontier';
+  readonly namespace: string;
+  /** Only actions of nobody and of this agent; null for all. */
+  readonly agentId: AgentId | null;
+  readonly limit: number;
+  /** How many actions are shown that cannot begin, because what they wait for has failed. */
+  readonly stuckMax: number;
+}
+
+export interface Frontier {
+  readonly actions: readonly Action[];
+  readonly stuck: readonly StuckAction[];
+}
+
+export interface StuckAction {
+  readonly id: string;
+  readonly title: string;
+  readonly blocked_by: readonly { readonly id: string; readonly edge_type: string; readonly state: string }[];
+}
