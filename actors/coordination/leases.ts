@@ -80,7 +80,7 @@ export class LeaseTerms {
     this.lookedMs = this.clock.monotonicMs();
     if (adoptions.length !== this.adoptions) this.elsewhere.clear();
     this.adoptions = adoptions.length;
-    const counted = new Set([...this.counted.keys()].map(nameOf));
+    const counted = new Set([...this.counted.keys()].map((id) => nameOf(id)));
     const unknown = held.filter((id) => !counted.has(id) && !this.elsewhere.has(id));
     for (let from = 0; from < unknown.length; from += REMOVE_BATCH_MAX) {
       const ids = unknown.slice(from, from + REMOVE_BATCH_MAX);

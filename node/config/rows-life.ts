@@ -1,4 +1,6 @@
 import {
+  ACTION_KEPT_DAYS,
+  ACTION_KEPT_DAYS_MAX,
   ARCHIVE_DAYS_MAX,
   EXTEND_SECONDS,
   TTL_CONFIGURED_SECONDS_MAX,
@@ -64,6 +66,15 @@ export const LIFE_ROWS = {
     unit: 'days',
     config: 'coordination.signal_days',
     doc: 'Days until a signal expires that was sent without a time to live.',
+  },
+  actionKeptDays: {
+    type: 'integer',
+    default: ACTION_KEPT_DAYS,
+    min: 1,
+    max: ACTION_KEPT_DAYS_MAX,
+    unit: 'days',
+    config: 'coordination.action_kept_days',
+    doc: 'Days that an action is kept after it was done, failed or was abandoned.',
   },
   archiveMaxDays: {
     type: 'integer',

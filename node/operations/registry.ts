@@ -9,12 +9,28 @@ import {
   memoryArchiveStats,
 } from './archive/archive.js';
 import {
+  memoryActionAddEdge,
+  memoryActionCreate,
+  memoryActionEdges,
+  memoryActionFrontier,
+  memoryActionGet,
+  memoryActionList,
+  memoryActionNext,
+} from './coordination/actions.js';
+import {
+  memoryLeaseAcquire,
+  memoryLeaseGet,
+  memoryLeaseRelease,
+  memoryLeaseRenew,
+} from './coordination/leases.js';
+import {
   memorySignalAck,
   memorySignalInbox,
   memorySignalRead,
   memorySignalSend,
   memorySignalThread,
 } from './coordination/signals.js';
+import { memoryActionTransition } from './coordination/transitions.js';
 import { memoryLoadFamily, memorySmartLoad } from './core/family-loaders.js';
 import { memoryBulk } from './core/memory-bulk.js';
 import { memoryGet } from './core/memory-get.js';
@@ -86,6 +102,18 @@ import { memoryShare } from './power/memory-share.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
 export const OPERATIONS: readonly Operation[] = [
+  memoryActionCreate,
+  memoryActionGet,
+  memoryActionTransition,
+  memoryActionList,
+  memoryActionAddEdge,
+  memoryActionEdges,
+  memoryActionFrontier,
+  memoryActionNext,
+  memoryLeaseAcquire,
+  memoryLeaseRenew,
+  memoryLeaseRelease,
+  memoryLeaseGet,
   memorySignalSend,
   memorySignalRead,
   memorySignalInbox,

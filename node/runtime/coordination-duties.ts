@@ -1,7 +1,12 @@
+import { LeaseTerms } from '../../actors/coordination/leases.js';
+import { sweepActions } from '../../actors/coordination/sweep.js';
 import { sweepSignals } from '../../actors/maintenance/coordination.js';
-import { instantFromMs } from '../../protocol/base/time.js';
+import { ACTION_SWEEP_MS, LEASE_ROUND_MS } from '../../protocol/base/limits.js';
+import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import { SWEEP_MS } from '../../protocol/coordination/limits.js';
 import type { Duty } from './duty.js';
+
+const DAY_SECONDS = 86_400;
 
 /** Removes signals that expired. A clock that is ahead would remove those that live. */
 const signals: Duty = {
@@ -12,5 +17,26 @@ const signals: Duty = {
       (await sweepSignals(store, peerId, instantFromMs(clock.nowMs()))) ? { afterMs: 0 } : null,
 };
 
+/** Ends leases whose terms have passed; it counts on the monotonic clock alone. */
+const leases: Duty = {
+  ...{ name: 'leases', every: LEASE_ROUND_MS, needs: [], wokenBy: ['ownership'] },
+  run: ({ store, clock }) => {
+    const terms = new LeaseTerms(store, clock);
+    return () => terms.round();
+  },
+};
+
+/** Removes finished actions. A clock that is ahead would take those of today for old ones. */
+const actions: Duty = {
+  ...{ name: 'actions', every: ACTION_SWEEP_MS, first: 20_000, needs: ['clock'] },
+  run:
+    ({ store, settings, clock }) =>
+    async () => {
+      const seconds = settings.actionKeptDays * DAY_SECONDS;
+      await sweepActions(store, instantAfter(instantFromMs(clock.nowMs()), -seconds));
+      return null;
+    },
+};
+
 /** What the home of signals, checkpoints and routines does by itself. */
-export const COORDINATION_DUTIES: readonly Duty[] = [signals];
+export const COORDINATION_DUTIES: readonly Duty[] = [signals, leases, actions];

@@ -69,7 +69,10 @@ export interface ErrorDetails {
     readonly memory_id?: string | null;
   };
   readonly ILLEGAL_TRANSITION: { readonly from: string; readonly to: string };
-  readonly ACTION_STATE_CHANGED: { readonly current_state: string };
+  readonly ACTION_STATE_CHANGED: {
+    readonly current_state: string;
+    readonly claimed_by: string | null;
+  };
   readonly ACTION_BLOCKED: { readonly blocked_by: readonly object[] };
   readonly ACTION_CYCLE: { readonly from_action: string; readonly to_action: string };
   readonly LEASE_HELD: {

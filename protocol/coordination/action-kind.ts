@@ -13,6 +13,7 @@ import {
 } from '../kinds/payload.js';
 import { recordKind } from '../kinds/record-kind.js';
 import { instant, json, orNull, shallowJson, textOf } from '../kinds/replicated-value.js';
+import { jsonText } from './members.js';
 import { signedVerdict, transitionEnvelopeBytes } from './signed.js';
 
 export const ACTION_STATES = ['pending', 'claimed', 'in_progress', 'done', 'failed', 'abandoned'] as const;
@@ -85,22 +86,6 @@ const isTransition = (value: unknown): boolean =>
 const isAdmittedTransition = (value: unknown): boolean =>
   value === null || (json(value) && isObject(value) && instant(value['at']));
 
-const isJson = (value: unknown): boolean => isText(value) && parsed(value) !== undefined;
-const isShallowJson = (value: unknown): boolean =>
-  isText(value) && shallowJson(2 * limits.ACTION_JSON_BYTES_MAX)({ value: parsed(value) });
-
-/** The value of a JSON text; undefined for another text. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The payload of an action as its caller gave it. */
-export const payloadOfAction = ({ payload }: Pick<Action, 'payload'>): unknown => parsed(payload);
-
 export const actionKind: Kind<Action> = recordKind<Action>({
   name: 'action',
   members: {
@@ -108,7 +93,7 @@ export const actionKind: Kind<Action> = recordKind<Action>({
     namespace: { accepts: isText, admits: textOf(limits.HEADER_TEXT_LENGTH_MAX), default: '' },
     action_kind: { accepts: isText, admits: WORD, default: '' },
     title: { accepts: isText, admits: textOf(limits.REPLICATED_TITLE_BYTES_MAX), default: '' },
-    payload: { accepts: isJson, admits: isShallowJson, default: '{}' },
+    payload: jsonText('{}'),
     priority: { accepts: isInteger, default: 0 },
     state: { accepts: oneOf(ACTION_STATES), default: 'pending' },
     agent_id: { accepts: isTextOrNull, admits: orNull(WORD), default: null },

@@ -39,7 +39,7 @@ export function* actionRow(actionId: string): Reading<Row<Action> | null> {
   if (own !== null) return own;
   const asked = { kind: actionKind.name, member: 'action_id', value: actionId, limit: 1 };
   const [found] = yield* recordsWith(asked);
-  return found === undefined ? null : yield* recordRow(actionKind, found.id);
+  return (found as Row<Action> | undefined) ?? null;
 }
 
 export const noAction = (id: string): Failure => failure('NOT_FOUND', `action not found: ${id}`);
@@ -67,7 +67,10 @@ export function* waitsOf(actionId: string, namespace: string): Reading<readonly 
 }
 
 /** What stands between an action and its claim; empty for one that may be claimed. */
-export function* prerequisitesOf({ action_id: id, namespace }: Action): Reading<readonly Prerequisite[]> {
+export function* prerequisitesOf({
+  action_id: id,
+  namespace,
+}: Pick<Action, 'action_id' | 'namespace'>): Reading<readonly Prerequisite[]> {
   const missing: Prerequisite[] = [];
   for (const { for: other, until, edge } of yield* waitsOf(id, namespace)) {
     const state = (yield* actionRow(other))?.image.state ?? 'unknown';

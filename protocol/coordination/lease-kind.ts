@@ -52,6 +52,7 @@ export const leaseKind = recordKind<Lease>({
 export interface LeaseTerm {
   /** The id of the lease. */
   readonly lease_id: string;
+  readonly action_id: string;
   readonly token: number;
   /** Renewals of this token. */
   readonly renewals: number;
@@ -64,11 +65,13 @@ export const leaseTermKind = localKind<LeaseTerm>({
   key: ['lease_id'],
   members: {
     lease_id: 'text',
+    action_id: 'text',
     token: 'integer',
     renewals: 'integer',
     ttl_secs: 'integer',
     heartbeat_at: 'text',
   },
+  indexes: [['action_id']],
   isVisible: () => true,
 });
 

@@ -20,5 +20,5 @@ export function* leaseRow(actionId: string): Reading<Row<Lease> | null> {
   if (own !== null) return own;
   const asked = { kind: leaseKind.name, member: 'action_id', value: actionId, limit: 1 };
   const [found] = yield* recordsWith(asked);
-  return found === undefined ? null : yield* recordRow(leaseKind, found.id);
+  return (found as Row<Lease> | undefined) ?? null;
 }

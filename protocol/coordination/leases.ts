@@ -114,7 +114,10 @@ function* decideAcquire(command: AcquireLease, context: DecisionContext): Decidi
     ...{ token: tokenAfter(lease?.image.token ?? 0, home.number, epochSeconds(at)), acquired_at: at },
     rest: lease?.image.rest ?? NO_REST,
   });
-  const term = { lease_id: action.id, token: image.token, renewals: 0, ttl_secs: ttlSecs, heartbeat_at: at };
+  const term = {
+    ...{ lease_id: action.id, action_id: id, token: image.token, renewals: 0, ttl_secs: ttlSecs },
+    heartbeat_at: at,
+  };
   const written = yield* putRecord(leaseKind, action, image);
   return yield* charged(command, context, { lease: image, term }, [
     ...[written, putRow(leaseTermKind, term)],
@@ -162,7 +165,13 @@ function* decideRenew(command: RenewLease, context: DecisionContext): Deciding<H
   }
   const before = yield* localRow(leaseTermKind, { lease_id: action.id });
   const term: LeaseTerm = {
-    ...{ lease_id: action.id, token: live.token, ttl_secs: ttlSecs, heartbeat_at: context.now },
+    ...{
+      lease_id: action.id,
+      action_id: id,
+      token: live.token,
+      ttl_secs: ttlSecs,
+      heartbeat_at: context.now,
+    },
     renewals: (before?.renewals ?? 0) + 1,
   };
   return yield* charged(command, context, { lease: live, term }, [
@@ -254,8 +263,10 @@ function* decideBegin(
     else if (!isLive(lease.image, here.home.number))
       mutations.push(...(yield* leaseEnded(lease, here.home, context)));
     else if ((yield* localRow(leaseTermKind, { lease_id: id })) === null) {
-      const { token, ttl_secs, acquired_at: heartbeat_at } = lease.image;
-      mutations.push(putRow(leaseTermKind, { lease_id: id, token, renewals: 0, ttl_secs, heartbeat_at }));
+      const { action_id, token, ttl_secs, acquired_at: heartbeat_at } = lease.image;
+      mutations.push(
+        putRow(leaseTermKind, { lease_id: id, action_id, token, renewals: 0, ttl_secs, heartbeat_at }),
+      );
     }
   }
   return decided({ elsewhere }, mutations);

@@ -1,10 +1,19 @@
 import type { Ask } from '../base/ask.js';
 import type { AgentId } from '../base/meanings.js';
 import type { Action } from './action-kind.js';
+import type { Prerequisite } from './action-rows.js';
 
 /** Queries of coordination, each with its answer. */
 export interface CoordinationQueries {
+  readonly 'action-waits': Ask<ActionWaits, { readonly waits: readonly Prerequisite[] }>;
   readonly 'action-frontier': Ask<ActionFrontier, Frontier>;
+}
+
+/** What stands between an action and its claim, as this node sees it. */
+export interface ActionWaits {
+  readonly kind: 'action-waits';
+  readonly id: string;
+  readonly namespace: string;
 }
 
 /** The actions of a namespace that may be claimed now: by priority, then the oldest. */

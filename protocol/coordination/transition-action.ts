@@ -114,13 +114,15 @@ function moveProblem(
   action: Action,
   { namespace, from, to, claimedBy, by }: TransitionAction,
 ): Failure | null {
-  const { state } = action;
-  if (!mayMove(from, to))
-    return failure('ILLEGAL_TRANSITION', `illegal action transition: ${from} -> ${to}`, { from, to });
-  const changed = (what: string) =>
-    failure('ACTION_STATE_CHANGED', `action state changed concurrently: ${what}`, { current_state: state });
+  const { state, claimed_by } = action;
+  const changed = (what: string) => {
+    const message = `action state changed concurrently: ${what}`;
+    return failure('ACTION_STATE_CHANGED', message, { current_state: state, claimed_by });
+  };
   if (action.namespace !== namespace) return changed(`it is in ${action.namespace}`);
   if (state !== from) return changed(`it is ${state}, not ${from}`);
+  if (!mayMove(from, to))
+    return failure('ILLEGAL_TRANSITION', `illegal action transition: ${from} -> ${to}`, { from, to });
   const isSame = claimedBy === claimerAfter(action, to, claimedBy, by);
   return isSame ? null : changed(`it is claimed by ${action.claimed_by ?? 'nobody'}`);
 }

@@ -118,7 +118,7 @@ describe('an action', () => {
     const [first, second] = await Promise.all(moves.map((move) => tried(one, move)));
     assert.ok(first!.ok && !second!.ok);
     assert.equal(second!.error.code, 'ACTION_STATE_CHANGED');
-    assert.deepEqual(second!.error.details, { current_state: 'claimed' });
+    assert.deepEqual(second!.error.details, { current_state: 'claimed', claimed_by: 'ai:a' });
     assert.deepEqual(
       await done(one, moves[0]!),
       first!.value,

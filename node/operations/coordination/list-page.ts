@@ -37,7 +37,8 @@ function placeOf(text: string): Place | null {
   }
 }
 
-const markOf = (place: readonly FindValue[]): string =>
+/** The mark of the page after a place. */
+export const markOf = (place: readonly FindValue[]): string =>
   Buffer.from(JSON.stringify(place), 'utf8').toString('base64url');
 
 /** One list of records, by the instant of a member. */

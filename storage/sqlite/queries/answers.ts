@@ -3,6 +3,7 @@ import { ok, type Result } from '../../../protocol/base/result.js';
 import { indexedText } from '../../../protocol/ranking/index-text.js';
 import type { Answers, Queries } from '../../../protocol/release.js';
 import { auditHeadPath, readAuditHeads } from '../audit-head.js';
+import { actionWaits } from './action-waits.js';
 import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
@@ -160,6 +161,7 @@ export const ANSWERS: {
   'approval-events': scan(approvalEvents),
 
   'action-frontier': scan(actionFrontier),
+  'action-waits': scan(actionWaits),
   'list-inbox': scan(listInbox),
   'unread-messages': scan(unreadMessages),
   'inbox-events': scan(inboxEvents),

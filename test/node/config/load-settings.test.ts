@@ -262,6 +262,9 @@ describe('the configuration file', () => {
     [reranker]
     enabled = true
     model = "cross"
+    [coordination]
+    signal_days = 8
+    action_kept_days = 9
     [transcripts]
     default_ttl_secs = 100
     archive_grace_secs = 50
@@ -353,6 +356,8 @@ describe('the configuration file', () => {
     hookAskTimeoutMs: 5000,
     webhookHmacSecret: 'secret:00ff00ff00ff00ff00ff00ff00ff00ff',
     permissionsMode: 'off',
+    signalDays: 8,
+    actionKeptDays: 9,
     transcriptTtlSeconds: 100,
     transcriptGraceSeconds: 50,
     transcriptDecompressedMax: 2048,

@@ -14,7 +14,7 @@ import { messages } from './endpoints/messages.js';
 import { names } from './endpoints/names.js';
 import { recall } from './endpoints/recall.js';
 import type { EndpointRow } from './endpoints/row.js';
-import { signals } from './endpoints/signals.js';
+import { actions, signals } from './endpoints/signals.js';
 import { transfer } from './endpoints/transfer.js';
 import { webhooks } from './endpoints/webhooks.js';
 
@@ -39,6 +39,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...approvals,
   ...messages,
   ...signals,
+  ...actions,
   ...webhooks,
   ...hooks,
   ...transfer,

@@ -1,4 +1,4 @@
-import { type EndpointRow, INVALID } from './row.js';
+import { type EndpointRow, INVALID, NOT_FOUND } from './row.js';
 
 const to: Pick<EndpointRow, 'section' | 'method' | 'path'> = {
   section: '4.12',
@@ -34,5 +34,24 @@ export const signals: readonly EndpointRow[] = [
   {
     ...{ ...to, what: 'name the sender of a signal', body: { ...body, from_agent: 'ai:mallory' } },
     ...{ status: 400, code: 'UNKNOWN_FIELD' },
+  },
+];
+
+const move: Pick<EndpointRow, 'section' | 'method' | 'path'> = {
+  section: '4.12',
+  method: 'POST',
+  path: '/actions/nothing/transition',
+};
+
+export const actions: readonly EndpointRow[] = [
+  { ...{ ...move, what: 'move an action that is not there', body: { to: 'claimed' } }, ...NOT_FOUND },
+  { ...{ ...move, what: 'move an action to no state', body: { to: 'finished' } }, ...INVALID },
+  {
+    ...{ ...move, what: 'claim an action for another', body: { to: 'claimed', claimed_by: 'ai:mallory' } },
+    ...{ status: 403, code: 'FORBIDDEN' },
+  },
+  {
+    ...{ ...move, what: 'claim an action without a name', body: { to: 'claimed' }, as: null },
+    ...{ status: 403, code: 'FORBIDDEN' },
   },
 ];

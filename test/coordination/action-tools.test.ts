@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  type CoordinationNode,
+  type Fields,
+  openCoordinationNode,
+  type Session,
+} from './coordination-node.js';
+
+describe('the tools of actions', () => {
+  let node: CoordinationNode;
+  let alice: Session;
+  let bob: Session;
+  before(async () => {
+    node = await openCoordinationNode();
+    [alice, bob] = [node.as('ai:alice'), node.as('ai:bob')];
+  });
+  after(() => node.close());
+
+  const create = async (more: Fields = {}, by = alice) => {
+    const wanted = { namespace: 'team', kind: 'build', title: 'build it', ...more };
+    return (await by.run('memory_action_create', wanted))['action'] as Fields;
+  };
+  const move = (by: Session, id: unknown, to: string, more: Fields = {}) =>
+    by.run('memory_action_transition', { id, to, ...more });
+
+  it('answer the members of the reference', async () => {
+    const action = await create({ payload: ['x', { y: 1 }], priority: 2, metadata: { m: 1 } });
+    const { id, created_at, updated_at, ...rest } = action;
+    assert.ok(Number.isInteger(created_at) && updated_at === created_at);
+    assert.deepEqual(rest, {
+      ...{ namespace: 'team', kind: 'build', state: 'pending', title: 'build it', priority: 2 },
+      ...{ payload: ['x', { y: 1 }], agent_id: null, created_by: 'ai:alice', claimed_by: null },
+      ...{ vector_clock: {}, metadata: { m: 1 } },
+    });
+    const { action: claimed } = await move(bob, id, 'claimed');
+    assert.equal((claimed as Fields)['claimed_by'], 'ai:bob');
+    const shown = await alice.run('memory_action_get', { id });
+    assert.deepEqual([shown['action'], shown['blocked_by']], [claimed, []]);
+    const { nonce, created_at: at, signature, signer_pubkey, ...last } = shown['last_transition'] as Fields;
+    assert.deepEqual(last, {
+      ...{ from_state: 'pending', to_state: 'claimed', moved_by: 'ai:bob', claimed_by: 'ai:bob' },
+      verified: true,
+    });
+    assert.ok([nonce, signature, signer_pubkey].every((text) => typeof text === 'string'));
+    assert.ok(Number.isInteger(at));
+    assert.deepEqual(await alice.run('memory_action_get', { id: 'nothing' }), { action: null });
+  });
+
+  it('refuse what is missing, wrong, or in the name of another', async () => {
+    const wanted = { namespace: 'team', kind: 'build', title: 'build it' };
+    const wrong: readonly Fields[] = [
+      ...[{ namespace: '' }, { namespace: '_agents' }, { kind: '' }, { title: ' ' }, { priority: 0.5 }],
+      ...[{ metadata: [] }, { payload: 'x'.repeat(70_000) }, { metadata: { x: 'x'.repeat(70_000) } }],
+    ];
+    for (const fields of wrong) {
+      const { code, details } = await alice.refused('memory_action_create', { ...wanted, ...fields });
+      assert.equal(code, 'VALIDATION_FAILED', JSON.stringify(fields).slice(0, 80));
+      const [named] = (details as unknown as { fields: string[] }).fields;
+      assert.equal(named?.split('.')[0], Object.keys(fields)[0]);
+    }
+    const { id } = await create();
+    const state = await alice.refused('memory_action_transition', { id, to: 'finished' });
+    assert.match(state.message, /invalid action state: finished/);
+    const other = await alice.refused('memory_action_transition', {
+      id,
+      to: 'claimed',
+      claimed_by: 'ai:bob',
+    });
+    assert.equal(other.code, 'FORBIDDEN');
+    const edge = { from_action: id, to_action: id, edge_type: 'likes' };
+    assert.match((await alice.refused('memory_action_add_edge', edge)).message, /invalid edge_type: likes/);
+    const list = await alice.refused('memory_action_list', { state: 'finished' });
+    assert.match(list.message, /invalid action state: finished/);
+  });
+
+  it('let the operator act for another agent', async () => {
+    const { id } = await create();
+    const moved = await move(node.operator, id, 'claimed', { claimed_by: 'ai:bob' });
+    assert.equal((moved['action'] as Fields)['claimed_by'], 'ai:bob');
+    const lease = await node.operator.run('memory_lease_acquire', { action_id: id, holder: 'ai:bob' });
+    assert.equal((lease['lease'] as Fields)['holder'], 'ai:bob');
+    await move(bob, id, 'in_progress');
+  });
+
+  it('move from the state that the caller expects', async () => {
+    const { id } = await create();
+    const error = await bob.refused('memory_action_transition', {
+      ...{ id, to: 'abandoned', expected_state: 'claimed' },
+    });
+    assert.equal(error.code, 'ACTION_STATE_CHANGED');
+    assert.deepEqual(error.details, { current_state: 'pending', claimed_by: null });
+    await move(alice, id, 'abandoned', { expected_state: 'pending' });
+    const late = await bob.refused('memory_action_transition', { id, to: 'claimed' });
+    assert.deepEqual(
+      [late.code, late.message],
+      ['ILLEGAL_TRANSITION', 'illegal action transition: abandoned -> claimed'],
+    );
+  });
+
+  it('list in pages, those that changed last first', async () => {
+    const namespace = 'listed';
+    const ids: unknown[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      // Actions of one millisecond stand in the order of their ids.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      ids.push((await create({ namespace }))['id']);
+    }
+    const seen: unknown[] = [];
+    let after: Fields = {};
+    for (;;) {
+      const page = await bob.run('memory_action_list', { namespace, limit: 2, ...after });
+      seen.push(...(page['actions'] as Fields[]).map(({ id }) => id));
+      if (page['next'] === undefined) break;
+      after = { after: page['next'] };
+    }
+    assert.deepEqual(seen, ids.toReversed());
+    await move(bob, ids[2], 'claimed');
+    const claimed = await bob.run('memory_action_list', { namespace, state: 'claimed' });
+    assert.deepEqual(
+      (claimed['actions'] as Fields[]).map(({ id }) => id),
+      [ids[2]],
+    );
+  });
+
+  it('show the frontier by priority and age, and what waits in vain', async () => {
+    const namespace = 'board';
+    const made = async (priority: number, more: Fields = {}) => {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      return String((await create({ namespace, priority, ...more }))['id']);
+    };
+    const [low, old, young, urgent] = [await made(-1), await made(0), await made(0), await made(9)];
+    const owned = await made(5, { agent_id: 'ai:alice' });
+    const edge = (from_action: string, to_action: string, edge_type: string) =>
+      alice.run('memory_action_add_edge', { from_action, to_action, edge_type });
+    await edge(urgent, low, 'requires');
+    await edge(old, young, 'blocks');
+    await edge(young, low, 'sibling');
+    const frontier = async () => {
+      const answer = await bob.run('memory_action_frontier', { namespace });
+      return { ids: (answer['actions'] as Fields[]).map(({ id }) => id), stuck: answer['stuck'] as Fields[] };
+    };
+    assert.deepEqual(await frontier(), { ids: [owned, old, low], stuck: [] });
+    const next = async (by: Fields = {}) =>
+      ((await bob.run('memory_action_next', { namespace, ...by }))['action'] as Fields)['id'];
+    assert.deepEqual([await next(), await next({ agent_id: 'ai:bob' })], [owned, old]);
+    for (const to of ['claimed', 'in_progress', 'failed']) await move(bob, old, to);
+    for (const to of ['claimed', 'in_progress', 'failed']) await move(bob, low, to);
+    const { ids, stuck } = await frontier();
+    assert.deepEqual(ids, [owned, young]);
+    const blocked_by = [{ id: low, edge_type: 'requires', state: 'failed' }];
+    assert.deepEqual(stuck, [{ id: urgent, title: 'build it', blocked_by }]);
+    const shown = await bob.run('memory_action_get', { id: urgent });
+    assert.deepEqual(shown['blocked_by'], [{ ...blocked_by[0], failed: true }]);
+    const edges = (await bob.run('memory_action_edges', { id: low }))['edges'] as Fields[];
+    assert.deepEqual(
+      edges.map(({ from_action, edge_type }) => [from_action, edge_type]),
+      [
+        [urgent, 'requires'],
+        [young, 'sibling'],
+      ],
+    );
+    const empty = await bob.run('memory_action_next', { namespace: 'nowhere' });
+    assert.deepEqual(empty, { action: null });
+  });
+
+  it('lease, renew and release', async () => {
+    const { id: action_id } = await create();
+    const held = (answer: Fields) => answer['lease'] as Fields;
+    const asked = { action_id, holder: 'ai:bob' };
+    const lease = held(await bob.run('memory_lease_acquire', { ...asked, ttl_secs: 30 }));
+    const { fencing_token, acquired_at, expires_at, heartbeat_at, ...rest } = lease;
+    assert.deepEqual(rest, asked);
+    assert.deepEqual([Number(expires_at) - Number(acquired_at), heartbeat_at], [30, acquired_at]);
+    assert.ok(Number.isSafeInteger(fencing_token));
+    assert.deepEqual(held(await alice.run('memory_lease_get', { action_id })), lease);
+    const code = async (by: Session, tool: string, more: Fields) =>
+      (await by.refused(tool, { action_id, ...more })).code;
+    assert.equal(await code(alice, 'memory_lease_acquire', { holder: 'ai:alice' }), 'LEASE_HELD');
+    assert.equal(await code(alice, 'memory_lease_acquire', { holder: 'ai:bob' }), 'FORBIDDEN');
+    assert.equal(await code(alice, 'memory_lease_renew', { holder: 'ai:alice' }), 'LEASE_LOST');
+    const zero = await bob.refused('memory_lease_acquire', { ...asked, ttl_secs: 0 });
+    assert.match(zero.message, /ttl_secs must be positive/);
+    const long = await bob.refused('memory_lease_acquire', { ...asked, ttl_secs: 365 * 86_400 + 1 });
+    assert.match(long.message, /exceeds maximum of 1 year/);
+    const renewed = held(await bob.run('memory_lease_renew', { ...asked, fencing_token, ttl_secs: 90 }));
+    assert.equal(renewed['fencing_token'], fencing_token);
+    assert.equal(Number(renewed['expires_at']) - Number(renewed['heartbeat_at']), 90);
+    const stale = { ...asked, fencing_token: Number(fencing_token) - 1 };
+    assert.deepEqual(await bob.run('memory_lease_release', stale), { released: false });
+    assert.deepEqual(await bob.run('memory_lease_release', asked), { released: true });
+    assert.deepEqual(await bob.run('memory_lease_get', { action_id }), { lease: null });
+    assert.deepEqual(await bob.run('memory_lease_get', { action_id: 'nothing' }), { lease: null });
+  });
+});
