@@ -52,5 +52,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   boot: async () => (await import('./sessions/boot-command.js')).bootCommand,
   wrap: async () => (await import('./sessions/wrap-command.js')).wrapCommand,
   mine: async () => (await import('./mine/mine-command.js')).mineCommand,
+  install: async () => (await import('./install/install-command.js')).installCommand,
+  'recover-previous-session': async () => (await import('./recover/recover-command.js')).recoverCommand,
   'campaign validate': async () => (await import('./campaign-command.js')).campaignValidateCommand,
 };

@@ -6,7 +6,7 @@ import { findValue } from './setting-value.js';
 import { SETTINGS } from './settings.js';
 
 /** Clients whose configuration may start this program, and the path of that configuration in the user's folder. */
-const CLIENT_FILES: Readonly<Record<string, string>> = {
+export const CLIENT_FILES: Readonly<Record<string, string>> = {
   'claude-code': '.claude.json',
   'claude-desktop':
     platform() === 'darwin'

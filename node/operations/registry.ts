@@ -100,6 +100,8 @@ import { memoryResolve } from './power/memory-resolve.js';
 import { memoryRuleList } from './power/memory-rule-list.js';
 import { memoryShare } from './power/memory-share.js';
 
+import { knownTurns, recoverTurn } from './transcripts/recover-turn.js';
+
 /** Every operation of the service, in the order in which tools and help list them. */
 export const OPERATIONS: readonly Operation[] = [
   memoryActionCreate,
@@ -190,6 +192,8 @@ export const OPERATIONS: readonly Operation[] = [
   hookList,
   hookQuestions,
   hookAnswer,
+  recoverTurn,
+  knownTurns,
   memoryBulk,
   memoryExport,
   memoryImport,
