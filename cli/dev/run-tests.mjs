@@ -44,10 +44,11 @@ const areaOf = (path) => folderOf(path).split('/')[0];
 /** The text of a file that loads others, each into a suite of its own: a hook outside of `describe` is for its file alone. */
 const loading = (paths) =>
   [
-    "import { describe } from 'node:test';",
+    `import { declared, load } from '${relative(ENTRIES, at('cli/dev/test-watch.mjs'))}';`,
     ...paths.map(
-      (path) => `describe('${path}', async () => { await import('${relative(ENTRIES, at(path))}'); });`,
+      (path) => `load('${path}', new URL('${relative(ENTRIES, at(path))}', import.meta.url).href);`,
     ),
+    'await declared();',
     '',
   ].join('\n');
 

@@ -30,7 +30,7 @@ export class TestReport {
    */
   of({ path, tests }) {
     const names = [];
-    let stderr = '';
+    let heard = '';
     const isProcess = ({ name, nesting }) => nesting === 0 && relative(PROJECT, name) === path;
     const isFile = (data) => isProcess(data) || (data.nesting === 0 && tests.includes(data.name));
     // A helper may hold the text of a test, so the file is the one whose suite runs.
@@ -39,10 +39,13 @@ export class TestReport {
       const title = isFile(data)
         ? 'the file failed'
         : [...names.slice(tests.length > 0 ? 1 : 0, data.nesting), data.name].join(' › ');
-      this.#failed(fileOf(data), title, data.details.error, isProcess(data) ? stderr : '');
+      this.#failed(fileOf(data), title, data.details.error, isProcess(data) ? heard : '');
     };
     return ({ type, data }) => {
-      if (type === 'test:stderr') stderr = (stderr + data.message).slice(-8000);
+      // An error that no test catches is told as a diagnostic of the process.
+      const isHeard =
+        type === 'test:stderr' || (type === 'test:diagnostic' && /^(Warning|Error): /.test(data.message));
+      if (isHeard) heard = `${heard}${data.message}\n`.slice(-8000);
       if (type === 'test:dequeue' && !isProcess(data)) {
         names.length = data.nesting;
         names[data.nesting] = data.name;
