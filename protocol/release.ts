@@ -2,6 +2,12 @@ import type { AgentQueries } from './agents/queries.js';
 import { bindAgentKeyCommand, registerAgentCommand } from './agents/register.js';
 import { actionKind } from './coordination/action-kind.js';
 import { addActionEdgeCommand } from './coordination/add-edge.js';
+import { checkpointKind } from './coordination/checkpoint-kind.js';
+import {
+  createCheckpointCommand,
+  expireCheckpointsCommand,
+  resolveCheckpointCommand,
+} from './coordination/checkpoints.js';
 import { createActionCommand } from './coordination/create-action.js';
 import { edgeKind } from './coordination/edge-kind.js';
 import { leaseKind, leaseTermKind } from './coordination/lease-kind.js';
@@ -14,6 +20,8 @@ import {
 } from './coordination/leases.js';
 import type { CoordinationQueries } from './coordination/queries.js';
 import * as coordinationReads from './coordination/reads.js';
+import { routineKind, routineRunKind } from './coordination/routine-kind.js';
+import { createRoutineCommand, freezeRoutineCommand, runRoutineCommand } from './coordination/routines.js';
 import { signalKind } from './coordination/signal-kind.js';
 import { signalReceiptKind } from './coordination/signal-receipt-kind.js';
 import { markSignalCommand, sendSignalCommand, sweepSignalsCommand } from './coordination/signals.js';
@@ -141,6 +149,9 @@ export const KINDS = new Kinds([
   blobKind,
   transcriptKind,
   offloadKind,
+  checkpointKind,
+  routineKind,
+  routineRunKind,
 ]);
 
 /** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
@@ -208,6 +219,12 @@ const DECLARED = [
   sendSignalCommand,
   markSignalCommand,
   sweepSignalsCommand,
+  createCheckpointCommand,
+  resolveCheckpointCommand,
+  expireCheckpointsCommand,
+  createRoutineCommand,
+  freezeRoutineCommand,
+  runRoutineCommand,
   subscribeCommand,
   unsubscribeCommand,
   recordDeliveriesCommand,

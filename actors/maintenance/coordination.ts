@@ -1,7 +1,10 @@
+import { ADOPTIONS_MAX } from '../../protocol/base/limits.js';
 import type { Instant, PeerId } from '../../protocol/base/meanings.js';
+import { checkpointKind } from '../../protocol/coordination/checkpoint-kind.js';
 import { SWEEP_BATCH_MAX } from '../../protocol/coordination/limits.js';
 import { signalKind } from '../../protocol/coordination/signal-kind.js';
 import { signalReceiptKind } from '../../protocol/coordination/signal-receipt-kind.js';
+import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
 import { rowsOf } from '../../protocol/kinds/find.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import type { Store } from '../../storage/port.js';
@@ -28,4 +31,29 @@ async function expired<I extends object>(
     ...{ order: { by: 'expires_at' }, limit: SWEEP_BATCH_MAX, viewer: null, now, skipDamaged: true },
   });
   return found.ok ? rowsOf(kind, found.value).map((image) => kind.idOf(image)!) : [];
+}
+
+/**
+ * Ends the checkpoints whose deadline has passed and of which this node is the home: those that it made, and those of the
+ * nodes whose subjects it adopted.
+ */
+export async function expireCheckpoints(store: Store, peerId: PeerId, now: Instant): Promise<boolean> {
+  const adopted = await store.query({
+    ...{ kind: 'find-records', of: adoptionKind.name, where: { home: peerId }, limit: ADOPTIONS_MAX },
+    ...{ viewer: null, now, skipDamaged: true },
+  });
+  const makers = adopted.ok ? rowsOf(adoptionKind, adopted.value).map(({ peer_id }) => peer_id) : [];
+  const ids: string[] = [];
+  for (const maker of new Set([peerId, ...makers])) {
+    const due = await store.query({
+      ...{ kind: 'find-records', of: checkpointKind.name, order: { by: 'deadline_at' } },
+      where: { maker, state: 'pending', deadline_at: { to: now } },
+      ...{ limit: SWEEP_BATCH_MAX, viewer: null, now, skipDamaged: true },
+    });
+    if (due.ok) ids.push(...rowsOf(checkpointKind, due.value).map((each) => checkpointKind.idOf(each)!));
+  }
+  if (ids.length === 0) return false;
+  const batch = ids.slice(0, SWEEP_BATCH_MAX);
+  const done = await store.execute({ kind: 'expire-checkpoints', ids: batch }, { lane: 'background' });
+  return done.ok && done.value.expired >= SWEEP_BATCH_MAX;
 }

@@ -23,6 +23,17 @@ import {
   memoryLeaseRelease,
   memoryLeaseRenew,
 } from './coordination/leases.js';
+  memoryCheckpointCreate,
+  memoryCheckpointQuery,
+  memoryCheckpointResolve,
+  memoryCheckpointVerify,
+} from './coordination/checkpoints.js';
+  memoryRoutineCreate,
+  memoryRoutineFreeze,
+  memoryRoutineList,
+  memoryRoutineRun,
+  memoryRoutineStatus,
+} from './coordination/routines.js';
 import {
   memorySignalAck,
   memorySignalInbox,
@@ -121,6 +132,15 @@ export const OPERATIONS: readonly Operation[] = [
   memorySignalInbox,
   memorySignalThread,
   memorySignalAck,
+  memoryCheckpointCreate,
+  memoryCheckpointResolve,
+  memoryCheckpointQuery,
+  memoryCheckpointVerify,
+  memoryRoutineCreate,
+  memoryRoutineFreeze,
+  memoryRoutineRun,
+  memoryRoutineStatus,
+  memoryRoutineList,
   memoryStore,
   memoryRecall,
   memoryList,

@@ -1,9 +1,9 @@
 import { LeaseTerms } from '../../actors/coordination/leases.js';
 import { sweepActions } from '../../actors/coordination/sweep.js';
-import { sweepSignals } from '../../actors/maintenance/coordination.js';
+import { expireCheckpoints, sweepSignals } from '../../actors/maintenance/coordination.js';
 import { ACTION_SWEEP_MS, LEASE_ROUND_MS } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
-import { SWEEP_MS } from '../../protocol/coordination/limits.js';
+import { DEADLINES_MS, SWEEP_MS } from '../../protocol/coordination/limits.js';
 import type { Duty } from './duty.js';
 
 const DAY_SECONDS = 86_400;
@@ -38,5 +38,14 @@ const actions: Duty = {
     },
 };
 
-/** What the home of signals, checkpoints and routines does by itself. */
-export const COORDINATION_DUTIES: readonly Duty[] = [signals, leases, actions];
+/** Ends checkpoints whose deadline has passed: a deadline is a date, so the wall clock decides. */
+const deadlines: Duty = {
+  ...{ name: 'deadlines', every: DEADLINES_MS, first: DEADLINES_MS / 5, needs: ['clock'] },
+  run:
+    ({ store, peerId, clock }) =>
+    async () =>
+      (await expireCheckpoints(store, peerId, instantFromMs(clock.nowMs()))) ? { afterMs: 0 } : null,
+};
+
+/** What the home of actions, leases, signals and checkpoints does by itself. */
+export const COORDINATION_DUTIES: readonly Duty[] = [signals, leases, actions, deadlines];

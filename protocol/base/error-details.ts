@@ -118,6 +118,12 @@ export interface ErrorDetails {
     readonly links_read: number;
   };
   readonly REFLECTION_CYCLE_DETECTED: { readonly source_id: string; readonly target_id: string };
+  readonly CHECKPOINT_RESOLVED: {
+    readonly checkpoint_id: string;
+    readonly current_state: string;
+    readonly resolved_by: string | null;
+  };
+  readonly ROUTINE_NOT_FROZEN: { readonly routine_id: string };
   readonly AUDIT_CHAIN_BROKEN: Readonly<Record<string, unknown>>;
   readonly AUDIT_KEY_WANTED: Readonly<Record<string, unknown>>;
   readonly message_out_of_time: { readonly skew_ms: number };

@@ -131,6 +131,10 @@ export const ERRORS = {
   HOST_PUBKEY_NOT_ENROLLED: { http: 400, exit: 1 },
   /** A stored text is not the one whose digest it carries, or it cannot be read. */
   CONTENT_DAMAGED: { http: 500, exit: 70 },
+  /** The checkpoint was resolved or rejected before, or its deadline has passed. */
+  CHECKPOINT_RESOLVED: { http: 409, exit: 1 },
+  /** A draft of a routine cannot be run. */
+  ROUTINE_NOT_FROZEN: { http: 409, exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -25,3 +25,6 @@ export const SWEEP_MS = 60_000;
 export const DEADLINES_MS = 5000;
 /** Records with one id, which several nodes may have made. */
 export const SAME_ID_MAX = 16;
+/** Actions of one template, and what a template with its arguments may come to, in bytes. */
+export const ROUTINE_ACTIONS_MAX = 100;
+export const RUN_BYTES_MAX = 1024 * 1024;

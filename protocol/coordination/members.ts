@@ -1,6 +1,7 @@
 import * as limits from '../base/limits.js';
 import { isBase64OrNull, isText, isTextOrNull } from '../kinds/payload.js';
 import { instant, orNull, textOf } from '../kinds/replicated-value.js';
+import { RESOLUTION_BYTES_MAX } from './limits.js';
 
 /** Members that several kinds of coordination have. */
 
@@ -22,6 +23,12 @@ export const name = {
   accepts: isText,
   admits: textOf(limits.REPLICATED_TITLE_BYTES_MAX),
   default: '',
+} as const;
+/** A longer text, or none. */
+export const text = {
+  accepts: isTextOrNull,
+  admits: orNull(textOf(2 * RESOLUTION_BYTES_MAX)),
+  default: null,
 } as const;
 /** Any JSON as its canonical text, which a member of a row can hold whatever its shape. */
 export const jsonText = (missing: string) => ({

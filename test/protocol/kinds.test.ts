@@ -40,6 +40,9 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   blob: [],
   transcript: [],
   offload: [],
+  checkpoint: ['home_number'],
+  routine: ['home_number'],
+  routine_run: ['home_number'],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -359,10 +359,43 @@ class HostilePeer {
         ...{ action_id: this.action(known), namespace, holder: agent, token: 1, ttl_secs: 60 },
         ...{ acquired_at: at, rest: {} },
       }),
+      ...this.coordination(namespace, known, at),
     };
     const image = images[kind.name]!();
     const own = `${this.peer.peerId}/x${this.drawn}`;
     return { id: kind.idOf(image) ?? (this.dice.chance(0.8) ? own : `peer-a/${this.action(known)}`), image };
+  }
+
+  private coordination(namespace: string, known: Known, at: string): Readonly<Record<string, () => object>> {
+    const maker = this.dice.chance(0.5) ? this.peer.peerId : 'peer-a';
+    const agent = this.pick(known.agents);
+    const id = this.action(known);
+    const unsigned = { signature: null, public_key: null, rest: {} };
+    return {
+      signal: () => ({
+        ...{ signal_id: id, maker, namespace, from_agent: agent, to_agent: null, subject: 'evil', body: '1' },
+        ...{ signal_type: 'notify', in_reply_to: null, correlation_id: null, reference_ids: [] },
+        ...{ created_at: at, expires_at: at, ...unsigned },
+      }),
+      signal_receipt: () => ({
+        ...{ signal_id: id, maker, namespace, reader: agent, from_agent: 'ai:x', read_at: at },
+        ...{ acknowledged_at: at, expires_at: at, rest: {} },
+      }),
+      checkpoint: () => ({
+        ...{ checkpoint_id: id, maker, namespace, title: 'evil', condition_type: 'approval', condition: {} },
+        ...{ state: 'resolved', created_by: agent, created_at: at, deadline_at: null, resolved_by: 'ai:x' },
+        ...{ resolution: 'yes', resolution_note: null, resolved_at: at, metadata: {}, ...unsigned },
+      }),
+      routine: () => ({
+        ...{ routine_id: id, maker, namespace, name: 'evil', template: {}, parameters: '[]' },
+        ...{ state: 'frozen', created_by: agent, created_at: at, frozen_at: at, metadata: {}, ...unsigned },
+      }),
+      routine_run: () => ({
+        ...{ run_id: id, maker, routine_id: 'x', namespace, arguments: {}, state: 'completed' },
+        ...{ created_action_ids: [], created_by: agent, started_at: at, finished_at: at, error: null },
+        ...{ metadata: {}, rest: {} },
+      }),
+    };
   }
 
   private memory = (known: Known): string =>

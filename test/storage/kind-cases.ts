@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { systemCrypto } from '../../node/seams.js';
 import { actionKind } from '../../protocol/coordination/action-kind.js';
+import { checkpointKind } from '../../protocol/coordination/checkpoint-kind.js';
 import { edgeKind } from '../../protocol/coordination/edge-kind.js';
 import { leaseKind } from '../../protocol/coordination/lease-kind.js';
 import { NEVER } from '../../protocol/coordination/members.js';
+import { routineKind, routineRunKind } from '../../protocol/coordination/routine-kind.js';
 import { signalKind } from '../../protocol/coordination/signal-kind.js';
 import { signalReceiptKind } from '../../protocol/coordination/signal-receipt-kind.js';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
@@ -249,6 +251,23 @@ export const casesAt = (home: string): readonly Case[] => [
   recordCase(offloadKind, { id: 'ofl_A|ai:a', namespace: 'team' }, (version) => ({
     ...{ ref_id: 'ofl_A', namespace: 'team', agent_id: 'ai:a', content_sha256: DIGEST },
     ...{ blob_id: `team|${DIGEST}`, size: version, stored_at: INSTANT, expires_at: null, rest: {} },
+  })),
+  recordCase(checkpointKind, { id: `${home}/k1`, namespace: 'team' }, (version) => ({
+    ...{ checkpoint_id: 'k1', maker: home, namespace: 'team', title: `title ${version}` },
+    ...{ condition_type: 'approval', condition: { approvers: ['ai:b'] }, state: 'pending' as const },
+    ...{ created_by: 'ai:a', created_at: INSTANT, deadline_at: null, resolved_by: null, resolution: null },
+    ...{ resolution_note: null, resolved_at: null, metadata: {}, signature: null, public_key: null },
+    rest: { zeta: version },
+  })),
+  recordCase(routineKind, { id: `${home}/r1`, namespace: 'team' }, (version) => ({
+    ...{ routine_id: 'r1', maker: home, namespace: 'team', name: `name ${version}`, template: {} },
+    ...{ parameters: '[]', state: 'draft' as const, created_by: 'ai:a', created_at: INSTANT },
+    ...{ frozen_at: null, metadata: {}, signature: null, public_key: null, rest: {} },
+  })),
+  recordCase(routineRunKind, { id: `${home}/run1`, namespace: 'team' }, (version) => ({
+    ...{ run_id: 'run1', maker: home, routine_id: 'r1', namespace: 'team', arguments: { version } },
+    ...{ state: 'failed' as const, created_action_ids: [], created_by: 'ai:a', started_at: INSTANT },
+    ...{ finished_at: INSTANT, error: 'why', metadata: {}, rest: {} },
   })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),

@@ -241,6 +241,36 @@ export const OFFLOAD = recordFacts(
   { id: '{ref_id}|{agent_id}', charged: 'agent_id' },
 );
 
+export const CHECKPOINT = recordFacts(
+  'checkpoint',
+  {
+    ...{ checkpoint_id: '', maker: '', namespace: '', title: '', condition_type: 'approval', condition: {} },
+    ...{ state: 'pending', created_by: '', created_at: '', deadline_at: null, resolved_by: null },
+    ...{ resolution: null, resolution_note: null, resolved_at: null, metadata: {} },
+    ...{ signature: null, public_key: null },
+  },
+  { home: true, id: '{maker}/{checkpoint_id}', charged: 'created_by' },
+);
+
+export const ROUTINE = recordFacts(
+  'routine',
+  {
+    ...{ routine_id: '', maker: '', namespace: '', name: '', template: {}, parameters: '[]', state: 'draft' },
+    ...{ created_by: '', created_at: '', frozen_at: null, metadata: {}, signature: null, public_key: null },
+  },
+  { home: true, id: '{maker}/{routine_id}', charged: 'created_by' },
+);
+
+export const ROUTINE_RUN = recordFacts(
+  'routine_run',
+  {
+    ...{ run_id: '', maker: '', routine_id: '', namespace: '', arguments: {}, state: 'pending' },
+    ...{ created_action_ids: [], created_by: '', started_at: '', finished_at: null, error: null },
+    metadata: {},
+  },
+  { home: true, id: '{maker}/{run_id}', charged: 'created_by' },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -261,4 +291,7 @@ export const KIND_FACTS: readonly KindFacts[] = [
   BLOB,
   TRANSCRIPT,
   OFFLOAD,
+  CHECKPOINT,
+  ROUTINE,
+  ROUTINE_RUN,
 ];

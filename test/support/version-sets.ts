@@ -21,6 +21,11 @@ const POOL: readonly unknown[] = [
     'unsigned',
     ...[
       'pending',
+      'resolved',
+      'rejected',
+      'completed',
+      'draft',
+      'frozen',
       'approved',
       'approve',
       'deny',

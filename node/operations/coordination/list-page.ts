@@ -58,6 +58,9 @@ export interface Listed<I> {
   readonly next: string | undefined;
 }
 
+/** The member of an answer that says where it goes on. */
+export const nextOf = ({ next }: Pick<Listed<unknown>, 'next'>) => (next === undefined ? {} : { next });
+
 /** A page of the records that the caller sees. */
 export async function listed<I extends object>(
   { services, caller, now }: ReadCall,

@@ -20,7 +20,7 @@ import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { given } from '../shared/hooked.js';
 import { actingAgent } from './acting-agent.js';
-import { afterMark, listed, nextMark } from './list-page.js';
+import { afterMark, listed, nextMark, nextOf } from './list-page.js';
 import { shownSignal, shownSignals, signalOutput } from './signal-fields.js';
 import { attestLevel, isVerified, signedHere } from './signatures.js';
 
@@ -228,8 +228,6 @@ export const memorySignalThread = defineOperation({
     return signals.ok ? ok({ signals: signals.value, ...nextOf(page.value) }) : failed(signals.error);
   },
 });
-
-const nextOf = ({ next }: { readonly next: string | undefined }) => (next === undefined ? {} : { next });
 
 const named = z.object({ id: signalId });
 
