@@ -18,16 +18,18 @@ import {
   memoryActionNext,
 } from './coordination/actions.js';
 import {
-  memoryLeaseAcquire,
-  memoryLeaseGet,
-  memoryLeaseRelease,
-  memoryLeaseRenew,
-} from './coordination/leases.js';
   memoryCheckpointCreate,
   memoryCheckpointQuery,
   memoryCheckpointResolve,
   memoryCheckpointVerify,
 } from './coordination/checkpoints.js';
+import {
+  memoryLeaseAcquire,
+  memoryLeaseGet,
+  memoryLeaseRelease,
+  memoryLeaseRenew,
+} from './coordination/leases.js';
+import {
   memoryRoutineCreate,
   memoryRoutineFreeze,
   memoryRoutineList,

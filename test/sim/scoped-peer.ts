@@ -360,10 +360,31 @@ class HostilePeer {
         ...{ acquired_at: at, rest: {} },
       }),
       ...this.coordination(namespace, known, at),
+      ...this.transcripts(namespace, known, at),
     };
     const image = images[kind.name]!();
     const own = `${this.peer.peerId}/x${this.drawn}`;
     return { id: kind.idOf(image) ?? (this.dice.chance(0.8) ? own : `peer-a/${this.action(known)}`), image };
+  }
+
+  private transcripts(namespace: string, known: Known, at: string): Readonly<Record<string, () => object>> {
+    const [agent, memory] = [this.pick(known.agents), this.memory(known)];
+    const sha256 = 'ab'.repeat(32);
+    const blob_id = `${namespace}|${sha256}`;
+    return {
+      blob: () => ({ namespace, sha256, data: 'qrpg', size: 3, agent_id: agent, rest: {} }),
+      transcript: () => ({
+        ...{ namespace, agent_id: agent, host_session_id: 's', host_turn_index: this.dice.below(9) },
+        ...{ role: 'user', layer: 'L4', attest_level: 'self_signed', host_kind: 'evil', host_version: null },
+        ...{ content_sha256: sha256, blob_id, original_size: 3, compressed_size: 5, memory_id: memory },
+        ...{ tool_calls: [], host_signature: null, host_pubkey: null, captured_by: this.peer.peerId },
+        ...{ created_at: at, expires_at: at, archived_at: null, rest: {} },
+      }),
+      offload: () => ({
+        ...{ ref_id: `ofl_${this.dice.below(9)}`, namespace, agent_id: agent, content_sha256: sha256 },
+        ...{ blob_id, size: 3, stored_at: at, expires_at: null, rest: {} },
+      }),
+    };
   }
 
   private coordination(namespace: string, known: Known, at: string): Readonly<Record<string, () => object>> {
