@@ -9,6 +9,9 @@ import type { SimNode } from './sim-node.js';
 const leaseOf = ({ payload }: Pick<BornOperation, 'payload'>) => JSON.parse(payload) as Partial<Lease>;
 const numberOf = (operation: BornOperation): number => leaseOf(operation).home_number ?? 0;
 
+/** Words of kinds that only homes write, besides pending actions. */
+const HOME_WORDS = new Set(['grant.put', 'action.put', 'lease.put']);
+
 /** What subjects with a home owe: only the home wrote them, and no token was granted twice. */
 export function checkHomes(parts: EndParts): void {
   const { world, ledger, nodes } = parts;
@@ -19,13 +22,14 @@ export function checkHomes(parts: EndParts): void {
       .map(({ origin, subject }) => `${peerOfOrigin(origin)} ${subject}`),
   );
   // Also those whose number was given again when a disk was put back.
-  const grants = [...ledger.bySubject.values()].flat().filter(({ kind }) => kind === 'grant.put');
-  for (const grant of grants) {
+  const written = [...ledger.bySubject.values()].flat();
+  const grants = written.filter(({ kind }) => kind === 'grant.put');
+  for (const grant of written.filter(({ kind }) => HOME_WORDS.has(kind))) {
     const author = peerOfOrigin(grant.origin);
     const maker = makerOf(grant.subject);
     const number = numberOf(grant);
     const isHome = number === 0 ? author === maker : adopted.has(`${author} ${author}/${maker}/${number}`);
-    if (!isHome) world.violate(grant.node, 'not home', `${grant.id} grants ${grant.subject}`);
+    if (!isHome) world.violate(grant.node, 'not home', `${grant.id} writes ${grant.subject}`);
   }
   checkTokens(parts);
   checkExecutions(parts, adopted);

@@ -17,6 +17,8 @@ export interface Mutant {
   readonly bug: string;
   /** It is caught within so many seeds, counted from 1. */
   readonly seeds: number;
+  /** Every run of it has actions and leases. */
+  readonly actions?: true;
   /** Faults that bring it out, instead of the seed's choice. */
   readonly faults?: readonly Fault[];
   /** What is damaged, instead of everything; nobody scrubs then. */

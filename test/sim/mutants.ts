@@ -1,5 +1,7 @@
 import { formatHlc } from '../../protocol/base/hlc.js';
 import { ok, type Result } from '../../protocol/base/result.js';
+import { type Lease, tokenAfter } from '../../protocol/coordination/lease-kind.js';
+import type { AcquireLease, HeldLease } from '../../protocol/coordination/leases.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { Kinds } from '../../protocol/kinds/kinds.js';
 import type { Dot } from '../../protocol/kinds/version.js';
@@ -301,4 +303,63 @@ export const MUTANTS: readonly Mutant[] = [
     seeds: 4,
     kinds: withKind({ ...leaseKind, writer: 'anybody' }),
   },
+  {
+    name: 'tokens-begin-anew',
+    bug: 'the fencing tokens of a lease begin anew after a restart',
+    seeds: 8,
+    actions: true,
+    faults: ['crash', 'crash-at-sync'],
+    store: (store) => {
+      const given = new Map<string, number>();
+      return instead(store, (command) =>
+        command.kind === 'acquire-lease'
+          ? store.execute(command).then((held) => {
+              if (!held.ok) return held;
+              const token = (given.get(command.id) ?? 0) + 1;
+              given.set(command.id, token);
+              return ok({ ...held.value, lease: { ...held.value.lease, token } });
+            })
+          : null,
+      );
+    },
+  },
+  {
+    name: 'leases-anywhere',
+    bug: 'a node that is not the home of an action grants its lease, from what it has of it',
+    seeds: 8,
+    actions: true,
+    store: (store, node) =>
+      instead(store, (command) =>
+        command.kind === 'acquire-lease'
+          ? store
+              .execute(command)
+              .then((held) => (held.ok || held.error.code !== 'NOT_HOME' ? held : grantedHere(command, node)))
+          : null,
+      ),
+  },
+  {
+    name: 'terms-by-wall-clock',
+    bug: 'the term of a lease is counted on the wall clock',
+    seeds: 12,
+    actions: true,
+    faults: ['clock-jump'],
+    clock: (clock) => ({ nowMs: () => clock.nowMs(), monotonicMs: () => clock.nowMs() }),
+  },
 ];
+
+/** A lease of an action as a node gives it that does not ask the home. */
+function grantedHere({ id, by, ttlSecs }: AcquireLease, { disk, parts }: SimNode): Result<HeldLease> {
+  const text = disk.db
+    .prepare("SELECT payload FROM records WHERE kind = 'lease' AND payload ->> '$.action_id' = ?")
+    .pluck()
+    .get(id) as string | undefined;
+  const before = text === undefined ? null : (JSON.parse(text) as Lease);
+  const nowMs = parts.wall.nowMs();
+  const at = new Date(nowMs).toISOString();
+  const token = tokenAfter(before?.token ?? 0, 0, Math.floor(nowMs / 1000));
+  const lease: Lease = {
+    ...{ action_id: id, namespace: 'alpha', holder: by, token, ttl_secs: ttlSecs, acquired_at: at, rest: {} },
+  };
+  const term = { lease_id: '', action_id: id, token, renewals: 0, ttl_secs: ttlSecs, heartbeat_at: at };
+  return ok({ lease, term });
+}

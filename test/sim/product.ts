@@ -1,3 +1,4 @@
+import { LeaseTerms } from '../../actors/coordination/leases.js';
 import { scrub } from '../../actors/maintenance/scrub.js';
 import { askBack } from '../../actors/mesh/ask-back.js';
 import { openMesh } from '../../actors/mesh/mesh.js';
@@ -6,9 +7,11 @@ import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
+import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
 import { decodeCursor } from '../../protocol/log/cursor.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
+import { hasActions } from './action-calls.js';
 import { SIM_CHAIN } from './sim-kinds.js';
 import { type JoinMesh, type Membership, plain } from './sim-node.js';
 
@@ -47,6 +50,8 @@ export const product: JoinMesh = (run) => {
     policy: BACKGROUND_POLICY,
   });
   mesh.start();
+  const isCounting = hasActions(node.parts.world, node.parts.mutant);
+  const terms = isCounting ? countTerms(new LeaseTerms(store, clock), scheduler) : null;
   const replication: Replication = {
     quorumWrites: node.quorumWrites,
     quorumTimeoutMs: QUORUM_WITHIN_MS,
@@ -100,11 +105,34 @@ export const product: JoinMesh = (run) => {
     },
     suspected: () => mesh.rows.suspected(),
     alarms: () => mesh.status().peers.flatMap(alarmsOf),
-    stop: () => mesh.stop(),
+    stop: () => {
+      terms?.cancel();
+      return mesh.stop();
+    },
     remaining: () => [],
   };
   return Promise.resolve(membership);
 };
+
+/** The duty of leases, as the owner of a database has it. */
+function countTerms(terms: LeaseTerms, scheduler: Scheduler): Timer {
+  let stopped = false;
+  let timer: Timer | null = null;
+  const next = (afterMs: number) => {
+    timer = scheduler.after(afterMs, () => {
+      void terms.round().then((round) => {
+        if (!stopped) next(round.afterMs);
+      });
+    });
+  };
+  next(0);
+  return {
+    cancel: () => {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
+}
 
 const alarmsOf = ({ peerId, diverged, quarantined }: PeerStatus): string[] => [
   ...(diverged ? [`rows differ from ${peerId}`] : []),

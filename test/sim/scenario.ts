@@ -1,8 +1,10 @@
+import { hasActions } from './action-calls.js';
 import { Checks } from './checks.js';
 import { DAMAGES, type Damage } from './damage.js';
 import { checkPromises, differences } from './end-checks.js';
 import { chooseFaults, type Fault, Faults } from './faults.js';
 import { checkHomes } from './home-checks.js';
+import { checkLeases } from './lease-checks.js';
 import { Ledger } from './ledger.js';
 import type { Mutant } from './mutant.js';
 import { SimNetwork } from './network.js';
@@ -110,6 +112,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     clients: 1 + dice.below(4),
     thinkMs: dice.between(200, 900),
     titles: 4 + dice.below(16),
+    hasActions: hasActions(world, mutant),
     onAnswer: (invocation) => checks.onAnswer(invocation),
   });
   const faults = new Faults({
@@ -205,6 +208,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
         const whole = members().filter(({ parts }) => parts.scope === null);
         await checkPromises({ world, nodes: whole, ledger, history: workload.history, checks });
         checkHomes({ world, nodes: whole, ledger, history: workload.history, checks });
+        checkLeases({ world, nodes: whole, ledger, history: workload.history, checks });
         for (const node of members()) checks.audit(node);
         for (const node of nodes) {
           for (const left of await node.stop()) world.violate(node.name, 'left after stop', left);

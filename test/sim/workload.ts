@@ -5,6 +5,7 @@ import { homeId } from '../../protocol/kinds/home.js';
 import { operationId } from '../../protocol/log/operation-log.js';
 import { mayHold } from '../../protocol/log/scope.js';
 import type { Peer } from '../../protocol/peers/peer.js';
+import { ACTIONS, ActionCalls } from './action-calls.js';
 import type { Dice } from './dice.js';
 import type { BornOperation, Ledger } from './ledger.js';
 import type { Input, SimNode } from './sim-node.js';
@@ -23,6 +24,7 @@ export interface Invocation {
   readonly invokedMs: number;
   /** Null while it waits, and for ever when its node died. */
   answer: Answer | null;
+  answeredMs: number | null;
   /** What it put into the log of its node, as far as that became durable. */
   readonly operations: BornOperation[];
 }
@@ -42,6 +44,7 @@ export interface WorkloadParts {
   /** Mean time that a client thinks between two calls. */
   readonly thinkMs: number;
   readonly titles: number;
+  readonly hasActions: boolean;
   /** Told when a call has been answered. */
   readonly onAnswer: (invocation: Invocation) => void;
 }
@@ -61,11 +64,16 @@ export class Workload {
   private readonly approvals: Dice;
   /** True in some runs: then stores in one namespace wait for an approval. */
   private readonly asks: boolean;
+  private readonly actionDice: Dice;
+  /** Null in runs without actions. */
+  private readonly actions: ActionCalls | null;
 
   constructor(private readonly parts: WorkloadParts) {
     this.dice = parts.world.dice('workload');
     this.approvals = parts.world.dice('approvals');
     this.asks = this.approvals.chance(0.25);
+    this.actionDice = parts.world.dice('action calls');
+    this.actions = parts.hasActions ? new ActionCalls(parts.world) : null;
   }
 
   start(): void {
@@ -90,12 +98,16 @@ export class Workload {
   private call(client: number, node: SimNode): void {
     const { world } = this.parts;
     const number = this.history.length;
-    const planned = this.plan(number, node.peer);
     const agentId = `agent-${client % 3}`;
+    const isAction = this.actions !== null && this.actionDice.chance(ACTIONS);
+    const planned = isAction
+      ? this.actions!.plan(this.namespace(node.peer), agentId)
+      : this.plan(number, node.peer);
     const caller: Caller = {
       agentId,
       claimed: 'explicit',
-      viewer: { all: true, agentId, asNamespace: null },
+      // Whose an action and a lease are does not bind operators.
+      viewer: { all: !isAction, agentId, asNamespace: null },
       admin: true,
       local: client % 2 === 0,
     };
@@ -105,6 +117,7 @@ export class Workload {
       ...planned,
       invokedMs: world.nowMs,
       answer: null,
+      answeredMs: null,
       operations: [],
     };
     this.history.push(invocation);
@@ -124,6 +137,7 @@ export class Workload {
     node.operate(planned.name, planned.input, caller, wrote).then(
       (answer) => {
         invocation.answer = answer;
+        invocation.answeredMs = world.nowMs;
         const outcome = answer.ok ? JSON.stringify(answer.value).slice(0, 300) : answer.error.code;
         world.note(node.name, `answer ${number} ${outcome}`);
         this.learn(invocation, answer);
@@ -137,6 +151,7 @@ export class Workload {
   }
 
   private learn({ name, subject }: Invocation, answer: Answer): void {
+    this.actions?.learn(name, subject, answer);
     if (!answer.ok) return;
     const pending = answer.value['pending_id'];
     if (typeof pending === 'string') this.pendings.push(pending);
