@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Result } from '../../protocol/base/result.js';
 import type { Action, ActionState } from '../../protocol/coordination/action-kind.js';
 import { actionKind } from '../../protocol/coordination/action-kind.js';
@@ -82,7 +82,11 @@ export async function moving(
   const action = await actionOf(one, id);
   return {
     ...{ kind: 'transition-action', id, namespace: action.namespace, from: action.state, to, by },
-    ...{ operator: false, claimedBy: claimerAfter(action, to, null, by), nonce: randomUUID() },
+    ...{
+      operator: false,
+      claimedBy: claimerAfter(action, to, null, by),
+      nonce: randomBytes(16).toString('base64'),
+    },
     ...{ at: action.created_at, signature: null, publicKey: null },
     ...fields,
   };

@@ -34,7 +34,7 @@ const PRIORITY = member('a', 'priority');
 const NEXT_PRIORITY = `SELECT max(${PRIORITY}) FROM records a WHERE ${PENDING} AND ${PRIORITY} < @below`;
 const OF_PRIORITY = `SELECT a.id, a.payload FROM records a WHERE ${PENDING} AND ${PRIORITY} = @priority
   AND (@agentId IS NULL OR ${member('a', 'agent_id')} IS NULL OR ${member('a', 'agent_id')} = @agentId)
-  AND ${READY} ORDER BY ${member('a', 'created_at')}, a.id LIMIT @limit`;
+  AND ${READY} ORDER BY ${member('a', 'created_at')}, ${member('a', 'action_id')} LIMIT @limit`;
 
 /** Pending actions that wait for one that failed, with the edge. */
 const STUCK = ['failed', 'abandoned']
