@@ -2,7 +2,7 @@ import type { Clock, Log, Scheduler } from '../../protocol/base/seams.js';
 import { HOOK_FAILED_CODE } from '../../protocol/hooks/decision.js';
 import { CLASS_DEADLINES_MS, decides, type HookEvent, hookEventRow } from '../../protocol/hooks/events.js';
 import { Mailbox } from '../core/mailbox.js';
-import { type ChainResult, type Fired, runChain } from './chain.js';
+import { type ChainResult, type Fired, runChain } from './hook-chain.js';
 import type { Happened, HookReport, Hooks } from './hooks.js';
 import {
   HOOK_DRAIN_MS,

@@ -1,5 +1,5 @@
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import type { ChainResult, Fired } from './chain.js';
+import type { ChainResult, Fired } from './hook-chain.js';
 import type { Questions } from './questions.js';
 
 /** How the runs of a hook went since it was registered. */

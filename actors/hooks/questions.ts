@@ -3,7 +3,7 @@ import type { Clock, Random, Scheduler } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { permits } from '../../protocol/hooks/decision.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
-import type { QueuedAsk } from './chain.js';
+import type { QueuedAsk } from './hook-chain.js';
 import { HOOK_QUESTIONS_MAX } from './limits.js';
 
 /** A question that waits for the operator. */

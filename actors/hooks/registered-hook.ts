@@ -1,7 +1,7 @@
 import type { Log } from '../../protocol/base/seams.js';
 import type { HookEvent } from '../../protocol/hooks/events.js';
 import { matchesGlob } from '../../protocol/rules/glob.js';
-import type { ChainHook, HookOutput, RunNote, RunTime } from './chain.js';
+import type { ChainHook, HookOutput, RunNote, RunTime } from './hook-chain.js';
 import type { HookReport } from './hooks.js';
 
 /** A hook as its file declares it. */

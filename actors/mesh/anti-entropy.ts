@@ -16,9 +16,9 @@ import type { NextRound } from '../core/loop.js';
 import { type RepairRequest, type RowRepair, repairRows } from '../maintenance/repair-rows.js';
 import { compareBuckets, compareNamespaces } from './compare-namespaces.js';
 import type { Comparison } from './entropy-state.js';
-import { Exchange } from './exchange.js';
 import { type MeshEvent, PEERS_ASKED } from './parts.js';
 import type { PeerClient } from './peer-client.js';
+import { PeerQuestions } from './peer-questions.js';
 import type { PeerRecord } from './peer-record.js';
 
 export interface AntiEntropyParts extends RowRepair {
@@ -105,10 +105,10 @@ export class AntiEntropy {
       if (dueMs <= nowMs && (next === null || dueMs < (this.dueMs.get(next.peerId) ?? 0))) next = record;
     }
     if (next === null) return { afterMs: soonestMs - nowMs };
-    const exchange = new Exchange(next.peer, this.parts);
-    const compared = await this.compare(next, exchange);
+    const questions = new PeerQuestions(next.peer, this.parts);
+    const compared = await this.compare(next, questions);
     if (compared.comparison !== 'failed') await this.takePayloads(next);
-    this.note(next, compared, exchange.problem);
+    this.note(next, compared, questions.problem);
     return { afterMs: 0 };
   }
 
@@ -168,31 +168,31 @@ export class AntiEntropy {
    * Rows alone do not show that they are missing: a later write may have made them equal. Each header is asked for once.
    */
   private async takePayloads(record: PeerRecord): Promise<void> {
-    const exchange = new Exchange(record.peer, this.parts);
+    const questions = new PeerQuestions(record.peer, this.parts);
     const { peerId, entropy } = record;
     const limit = limits.RANGE_OPERATIONS_MAX;
     const asked = { kind: 'read-headers', maker: peerId, after: entropy.headersAsked, limit } as const;
-    const page = exchange.take(await this.parts.store.query(asked, { lane: 'background' }));
+    const page = questions.take(await this.parts.store.query(asked, { lane: 'background' }));
     if (page === null) return;
     if (page.places.length > 0) {
-      const back = await this.askBack(exchange, page.places);
+      const back = await this.askBack(questions, page.places);
       if (back === null) return;
       const { operations } = back;
       const done =
-        operations.length === 0 || (await this.repair(exchange, { subjects: [], recount: [], operations }));
+        operations.length === 0 || (await this.repair(questions, { subjects: [], recount: [], operations }));
       if (done === null) return;
     }
     entropy.headersAsked = page.last ?? entropy.headersAsked;
   }
 
-  private async compare(record: PeerRecord, exchange: Exchange): Promise<Compared> {
-    const buckets = await compareBuckets(exchange);
+  private async compare(record: PeerRecord, questions: PeerQuestions): Promise<Compared> {
+    const buckets = await compareBuckets(questions);
     if (buckets === null) return FAILED;
     const mayWait = record.entropy.behind < BEHIND_MAX;
     const common = { gap: buckets.gap, repaired: 0, differing: [] };
     if (buckets.differing.length === 0) return { ...common, comparison: 'equal' };
     if (!buckets.comparable && mayWait) return { ...common, comparison: 'behind' };
-    const found = await compareNamespaces(exchange, buckets);
+    const found = await compareNamespaces(questions, buckets);
     if (found === null) return FAILED;
     const { differing, gap, comparable } = found;
     if (differing.length === 0) return { comparison: 'equal', gap, repaired: 0, differing };
@@ -201,7 +201,7 @@ export class AntiEntropy {
     record.entropy.behind = 0;
     let repaired = 0;
     for (const of of differing.slice(0, limits.RANGE_NAMESPACES_MAX)) {
-      const done = await this.repairNamespace(exchange, of, comparable);
+      const done = await this.repairNamespace(questions, of, comparable);
       if (done === null) return { comparison: 'failed', gap, repaired, differing };
       repaired += done;
     }
@@ -211,36 +211,39 @@ export class AntiEntropy {
 
   /** The number of repaired rows; null when the peer or the store did not answer. */
   private async repairNamespace(
-    exchange: Exchange,
+    questions: PeerQuestions,
     of: KindNamespace,
     comparable: boolean,
   ): Promise<number | null> {
     // The digest of the namespace itself may be wrong. Recounting it makes the writer read every row.
     const counted = comparable
-      ? await this.repair(exchange, { subjects: [], recount: [of] })
+      ? await this.repair(questions, { subjects: [], recount: [of] })
       : NOTHING_COUNTED;
     if (counted === null) return null;
-    const repaired = await this.repairRanges(exchange, of);
+    const repaired = await this.repairRanges(questions, of);
     return repaired === null ? null : repaired + counted.recounted.length;
   }
 
-  private async repairRanges(exchange: Exchange, of: KindNamespace): Promise<number | null> {
+  private async repairRanges(questions: PeerQuestions, of: KindNamespace): Promise<number | null> {
     const { store } = this.parts;
     let repaired = 0;
     for (let from: number | null = 0; from !== null; ) {
-      const own = exchange.take(await store.query({ kind: 'read-ranges', of }, { lane: 'background' }));
+      const own = questions.take(await store.query({ kind: 'read-ranges', of }, { lane: 'background' }));
       if (own === null) return null;
       const question = { kind: 'subjects', of, ranges: own.ranges, from } as const;
-      const theirs: Awaited<ReturnType<typeof this.askSubjects>> = await this.askSubjects(exchange, question);
+      const theirs: Awaited<ReturnType<typeof this.askSubjects>> = await this.askSubjects(
+        questions,
+        question,
+      );
       if (theirs === null) return null;
       const all = { ranges: theirs.ranges, limit: Number.MAX_SAFE_INTEGER } as const;
-      const ours = exchange.take(
+      const ours = questions.take(
         await store.query({ kind: 'read-range-subjects', of, ...all }, { lane: 'background' }),
       );
       if (ours === null) return null;
       const ids = differingSubjects(ours.subjects, theirs.subjects);
       const subjects = ids.map((id) => ({ kind: of.kind, id }));
-      const done = await this.repairSubjects(exchange, subjects);
+      const done = await this.repairSubjects(questions, subjects);
       if (done === null) return null;
       repaired += done;
       // A peer whose cursor does not advance would keep this node in the loop for ever.
@@ -249,24 +252,27 @@ export class AntiEntropy {
     return repaired;
   }
 
-  private askSubjects(exchange: Exchange, question: RangesQuestion) {
-    return exchange.ask(question, checkSubjectsReply);
+  private askSubjects(questions: PeerQuestions, question: RangesQuestion) {
+    return questions.ask(question, checkSubjectsReply);
   }
 
   /** The number of repaired rows; null when the peer or the store did not answer. */
-  private async repairSubjects(exchange: Exchange, subjects: readonly Subject[]): Promise<number | null> {
+  private async repairSubjects(
+    questions: PeerQuestions,
+    subjects: readonly Subject[],
+  ): Promise<number | null> {
     let repaired = 0;
     for (let at = 0; at < subjects.length; at += limits.REPAIR_SUBJECTS_MAX) {
       const some = subjects.slice(at, at + limits.REPAIR_SUBJECTS_MAX);
-      const own = await this.repair(exchange, { subjects: some, recount: [] });
+      const own = await this.repair(questions, { subjects: some, recount: [] });
       if (own === null) return null;
       repaired += own.repaired.length;
       const missing = own.missing.slice(0, limits.RANGE_OPERATIONS_MAX);
       if (missing.length === 0) continue;
-      const back = await this.askBack(exchange, missing);
+      const back = await this.askBack(questions, missing);
       if (back === null) return null;
       if (back.operations.length + back.withheld.length === 0) continue;
-      const again = await this.repair(exchange, {
+      const again = await this.repair(questions, {
         subjects: missing.map(({ kind, subject: id }) => ({ kind, id })),
         recount: [],
         ...back,
@@ -278,9 +284,9 @@ export class AntiEntropy {
   }
 
   /** Asks a peer for operations whose payload is missing here. */
-  private async askBack(exchange: Exchange, missing: readonly OperationPlace[]) {
+  private async askBack(questions: PeerQuestions, missing: readonly OperationPlace[]) {
     const places = missing.map(({ origin, seq }) => ({ origin, seq }));
-    const answer = await exchange.ask({ kind: 'operations', places }, checkOperationsReply);
+    const answer = await questions.ask({ kind: 'operations', places }, checkOperationsReply);
     if (answer === null) return null;
     const requested = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));
     const isRequested = ({ origin, seq }: { origin: string; seq: number }) =>
@@ -292,7 +298,7 @@ export class AntiEntropy {
   }
 
   private async repair(
-    exchange: Exchange,
+    questions: PeerQuestions,
     request: Pick<RepairRequest, 'subjects' | 'recount'> & Partial<RepairRequest>,
   ): Promise<RepairOutcome | null> {
     const { log, stopping } = this.parts;
@@ -301,6 +307,6 @@ export class AntiEntropy {
     const done = await repairRows(this.parts, { ...nothing, ...request });
     if (!done.ok)
       log.warn({ code: done.error.code }, 'the rows that differ from a peer could not be repaired');
-    return exchange.take(done);
+    return questions.take(done);
   }
 }

@@ -3,8 +3,8 @@ import { type BucketDigests, differingRanges, type KindNamespace } from '../../p
 import { heldByAll, type Scope } from '../../protocol/log/scope.js';
 import { type Have, haveOf } from '../../protocol/log/wire-operation.js';
 import { checkBucketsReply, checkNamespacesReply } from '../../protocol/wire/ranges-messages.js';
-import type { Exchange } from './exchange.js';
 import { type NamespacesPage, readBuckets, readNamespaces } from './namespace-digests.js';
+import type { PeerQuestions } from './peer-questions.js';
 
 /** How far the logs of the two nodes differed while their rows were compared. */
 interface LogsThen {
@@ -34,15 +34,15 @@ export interface ComparedNamespaces extends LogsThen {
 }
 
 /** First step: compares the digests of all buckets. Null when it failed. */
-export async function compareBuckets(exchange: Exchange): Promise<ComparedBuckets | null> {
-  const before = await markOf(exchange);
+export async function compareBuckets(questions: PeerQuestions): Promise<ComparedBuckets | null> {
+  const before = await markOf(questions);
   if (before === null) return null;
-  const within = exchange.peer.allowedNamespaces;
-  const theirs = await exchange.ask({ kind: 'buckets', within }, checkBucketsReply);
+  const within = questions.peer.allowedNamespaces;
+  const theirs = await questions.ask({ kind: 'buckets', within }, checkBucketsReply);
   if (theirs === null) return null;
   const scopes = [within, theirs.within];
-  const ours = exchange.take(await readBuckets(exchange.store, scopes));
-  const after = ours === null ? null : await markOf(exchange);
+  const ours = questions.take(await readBuckets(questions.store, scopes));
+  const after = ours === null ? null : await markOf(questions);
   if (ours === null || after === null) return null;
   const gap = gapBetween(before.have, theirs.have);
   const still = theirs.still && after.commitSequence === before.commitSequence;
@@ -60,7 +60,7 @@ export async function compareBuckets(exchange: Exchange): Promise<ComparedBucket
  * number of messages depends on its own rows and not on what the peer answers. Null when it failed.
  */
 export async function compareNamespaces(
-  exchange: Exchange,
+  questions: PeerQuestions,
   compared: ComparedBuckets,
 ): Promise<ComparedNamespaces | null> {
   const { scopes, before } = compared;
@@ -76,12 +76,12 @@ export async function compareNamespaces(
         after,
       };
       const query = { ...place, within: scopes, upTo: null };
-      const page: NamespacesPage | null = exchange.take(await readNamespaces(exchange.store, query));
+      const page: NamespacesPage | null = questions.take(await readNamespaces(questions.store, query));
       if (page === null) return null;
       const { digests, next: upTo } = page;
-      const within = exchange.peer.allowedNamespaces;
+      const within = questions.peer.allowedNamespaces;
       const question = { kind: 'namespaces', within, ...place, upTo, digests } as const;
-      const theirs = await exchange.ask(question, checkNamespacesReply);
+      const theirs = await questions.ask(question, checkNamespacesReply);
       if (theirs === null) return null;
       const apart = gapBetween(before.have, theirs.have);
       gap = Math.max(gap, apart);
@@ -91,13 +91,13 @@ export async function compareNamespaces(
       if (after === null) break;
     }
   }
-  const end = await markOf(exchange);
+  const end = await markOf(questions);
   if (end === null) return null;
   return { differing, gap, comparable: comparable && end.commitSequence === before.commitSequence };
 }
 
-async function markOf(exchange: Exchange): Promise<LogMark | null> {
-  const known = exchange.take(await exchange.store.query({ kind: 'known-origins' }));
+async function markOf(questions: PeerQuestions): Promise<LogMark | null> {
+  const known = questions.take(await questions.store.query({ kind: 'known-origins' }));
   return known === null ? null : { have: haveOf(known.heads), commitSequence: known.commitSequence };
 }
 

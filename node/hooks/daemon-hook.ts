@@ -1,6 +1,6 @@
 import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js';
-import type { HookOutput, RunTime } from '../../actors/hooks/chain.js';
 import { ChildSlots } from '../../actors/hooks/child-slots.js';
+import type { HookOutput, RunTime } from '../../actors/hooks/hook-chain.js';
 import {
   HOOK_LATE_MS,
   HOOK_OUTPUT_BYTES_MAX,

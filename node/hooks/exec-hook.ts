@@ -1,5 +1,5 @@
-import type { HookOutput, RunTime } from '../../actors/hooks/chain.js';
 import type { ChildSlots } from '../../actors/hooks/child-slots.js';
+import type { HookOutput, RunTime } from '../../actors/hooks/hook-chain.js';
 import { HOOK_OUTPUT_BYTES_MAX } from '../../actors/hooks/limits.js';
 import type { Executor } from '../../actors/hooks/registered-hook.js';
 import type { Clock, Scheduler } from '../../protocol/base/seams.js';

@@ -1,6 +1,6 @@
 import { compareBuckets, compareNamespaces } from '../../actors/mesh/compare-namespaces.js';
-import { Exchange } from '../../actors/mesh/exchange.js';
 import type { PeerClient } from '../../actors/mesh/peer-client.js';
+import { PeerQuestions } from '../../actors/mesh/peer-questions.js';
 import { namespacesOf } from '../../protocol/log/digest.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import type { Store } from '../../storage/port.js';
@@ -24,10 +24,10 @@ async function compare(peer: Peer, parts: CompareParts): Promise<ComparedPeer> {
   const silent = { ...about, reachable: false, equal: null, differing: [] };
   if (peer.state === 'departed') return { ...silent, problem: null };
   if (peer.url === null) return { ...silent, problem: 'the peer has no address and cannot be asked' };
-  const exchange = new Exchange(peer, { ...parts, stopping: () => false });
-  const buckets = await compareBuckets(exchange);
-  const compared = buckets === null ? null : await compareNamespaces(exchange, buckets);
-  if (compared === null) return { ...silent, problem: exchange.problem };
+  const questions = new PeerQuestions(peer, { ...parts, stopping: () => false });
+  const buckets = await compareBuckets(questions);
+  const compared = buckets === null ? null : await compareNamespaces(questions, buckets);
+  if (compared === null) return { ...silent, problem: questions.problem };
   const { differing } = compared;
   return {
     ...about,

@@ -1,4 +1,4 @@
-import type { Fired } from '../../actors/hooks/chain.js';
+import type { Fired } from '../../actors/hooks/hook-chain.js';
 import { subtreeRoot } from '../../protocol/base/ids.js';
 import type { MemoryId } from '../../protocol/base/meanings.js';
 import { detailsOf, type Failure, failed, ok, type Result } from '../../protocol/base/result.js';

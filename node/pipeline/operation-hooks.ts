@@ -1,4 +1,4 @@
-import type { HookDenial } from '../../actors/hooks/chain.js';
+import type { HookDenial } from '../../actors/hooks/hook-chain.js';
 import type { Result } from '../../protocol/base/result.js';
 import type { ToldEvent } from '../../protocol/decide/told.js';
 import type { HookPayload } from '../../protocol/hooks/decision.js';

@@ -1,4 +1,4 @@
-import type { ChainResult, Fired, HookDenial } from '../../actors/hooks/chain.js';
+import type { ChainResult, Fired, HookDenial } from '../../actors/hooks/hook-chain.js';
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import { HOOK_QUESTION_MARGIN_MS } from '../../actors/hooks/limits.js';
 import { usualAnswer } from '../../actors/hooks/questions.js';

@@ -3,7 +3,7 @@ import type { Instant } from '../base/meanings.js';
 import type { Subject } from '../kinds/kind.js';
 import type { KindNamespace, OperationPlace, Ranges } from '../log/ranges.js';
 import type { Have, WireOperation } from '../log/wire-operation.js';
-import type { IntegrityName } from './scrub.js';
+import type { IntegrityName } from './integrity-commands.js';
 
 /**
  * Queries of anti-entropy, the scrub and retention, each with its answer. All of them answer in pages, so none blocks a

@@ -79,7 +79,7 @@ import {
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { EncoderLedger } from './encoders.js';
-import { forgettable } from './forget.js';
+import { forgettable } from './forgettable.js';
 import { GovernanceReads } from './governance-reads.js';
 import { LocalReads } from './kinds/local-tables.js';
 import type { SubjectTables } from './kinds/tables.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readPage } from '../../storage/sqlite/page.js';
+import { readPage } from '../../storage/sqlite/read-page.js';
 import { memoryToSql, ROW_COLUMNS, type SqlRow } from '../../storage/sqlite/rows.js';
 import { aMemory } from '../support/memories.js';
 

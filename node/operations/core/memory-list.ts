@@ -4,7 +4,7 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from '../shared/filter.js';
 import { flaggedMemories } from '../shared/shown-memories.js';
-import { emptyAbove } from './subtree.js';
+import { emptyAbove } from './empty-above.js';
 
 const BEFORE_EVERY_EXPIRY = '';
 

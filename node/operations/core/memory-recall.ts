@@ -16,11 +16,11 @@ import { attestedLinks } from '../graph/attested-links.js';
 import { omittedDamaged } from '../shared/filter.js';
 import { judgedMemories } from '../shared/shown-memories.js';
 import { attachedOutput, attachedStandards } from './attached-standards.js';
+import { emptyAbove } from './empty-above.js';
 import { Passages } from './passage.js';
 import { provenanceOf } from './provenance.js';
 import { recallHooks } from './recall-hooks.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
-import { emptyAbove } from './subtree.js';
 
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({

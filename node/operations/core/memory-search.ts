@@ -6,7 +6,7 @@ import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { filterFields, filterFor, omittedDamaged, pageEnd } from '../shared/filter.js';
 import { given } from '../shared/hooked.js';
 import { shownMemories } from '../shared/shown-memories.js';
-import { emptyAbove } from './subtree.js';
+import { emptyAbove } from './empty-above.js';
 
 /** Finds memories that contain every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({

@@ -7,7 +7,7 @@ import type {
   CountForgettable,
 } from '../../../protocol/lifecycle/queries.js';
 import type { Answers } from '../../../protocol/release.js';
-import { forgettable } from '../forget.js';
+import { forgettable } from '../forgettable.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 

@@ -1,6 +1,6 @@
 import type { ListMemories, MemoryPage } from '../../../protocol/memory/queries.js';
 import { memoryFilter } from '../filter.js';
-import { readPage } from '../page.js';
+import { readPage } from '../read-page.js';
 import { SELECT_ROW, type SqlRow } from '../rows.js';
 import type { QueryParts } from './query-parts.js';
 

@@ -9,7 +9,7 @@ import type {
 import { inboxOf, MESSAGES_ROOT } from '../../../protocol/namespaces/mail.js';
 import type { Answers } from '../../../protocol/release.js';
 import { memberSql } from '../kinds/record-table.js';
-import { readPage } from '../page.js';
+import { readPage } from '../read-page.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { QueryParts } from './query-parts.js';
 

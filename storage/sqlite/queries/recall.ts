@@ -2,7 +2,7 @@ import type { Viewer } from '../../../protocol/base/viewer.js';
 import type { MemoryPage, RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
 import type { RecallRequest } from '../../../protocol/memory/recall-request.js';
 import type { Answers } from '../../../protocol/release.js';
-import { type RowPage, readPage } from '../page.js';
+import { type RowPage, readPage } from '../read-page.js';
 import { SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
 import { visibleRows } from '../visibility.js';

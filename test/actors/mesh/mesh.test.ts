@@ -18,6 +18,36 @@ async function heldPushes(answer: PeerReply | null = null) {
 /** By then peers that no write waits for have what was gathered for them. */
 const GATHERED_MS = 100;
 
+describe('replication that has not started', () => {
+  it('knows no peer, and writes wait until it starts', async () => {
+    const { mesh, scheduler, peers } = new Stage(2).open();
+    assert.deepEqual([mesh.accepting(), mesh.status().peers], [false, []]);
+    const forwarded = await mesh.forward(peers[0]!.peerId, { kind: 'end-sessions' });
+    assert.ok(!forwarded.ok && forwarded.error.code === 'HOME_UNREACHABLE');
+    let mayWrite = false;
+    const waiting = mesh.whenAccepting().then(() => {
+      mayWrite = true;
+    });
+    await scheduler.advance(600_000);
+    assert.equal(mayWrite, false);
+    mesh.start();
+    await scheduler.advance(GATHERED_MS);
+    await waiting;
+    assert.deepEqual([mesh.accepting(), mesh.status().peers.length], [true, 2]);
+    await mesh.stop();
+  });
+
+  it('answers what waits when it is stopped', async () => {
+    const { mesh } = new Stage(1).open();
+    const waiting = mesh.whenAccepting();
+    await mesh.stop();
+    await waiting;
+    assert.equal(mesh.accepting(), true);
+    const { met, reason } = await mesh.replicated(OWN, 1, 1, 1_000_000);
+    assert.deepEqual([met, reason], [false, 'stopping']);
+  });
+});
+
 describe('pushing', () => {
   it('meets the peers at the start, then pushes what the log has', async () => {
     const stage = new Stage(2);

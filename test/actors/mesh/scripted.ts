@@ -325,6 +325,14 @@ export class Stage {
 
   /** Starts replication and lets it meet its peers. */
   async start(settings: Partial<MeshSettings> = {}): Promise<this> {
+    this.open(settings);
+    this.mesh.start();
+    await this.scheduler.advance(0);
+    return this;
+  }
+
+  /** Makes replication, which does not run yet. */
+  open(settings: Partial<MeshSettings> = {}): this {
     const transport: PeerTransport = {
       send: (peer, request) => this.peers.find(({ peerId }) => peerId === peer.peerId)!.answer(request),
     };
@@ -362,8 +370,6 @@ export class Stage {
       },
       onEvent: (event) => void this.events.push(event),
     });
-    this.mesh.start();
-    await this.scheduler.advance(0);
     return this;
   }
 

@@ -4,8 +4,8 @@ import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import type { HookOutput } from '../../../actors/hooks/chain.js';
 import { ChildSlots } from '../../../actors/hooks/child-slots.js';
+import type { HookOutput } from '../../../actors/hooks/hook-chain.js';
 import type { Executor } from '../../../actors/hooks/registered-hook.js';
 import { DaemonHook } from '../../../node/hooks/daemon-hook.js';
 import { ExecHook } from '../../../node/hooks/exec-hook.js';

@@ -5,7 +5,7 @@ import type { Dated } from '../../protocol/wire/ranges-messages.js';
 import type { Store } from '../../storage/port.js';
 import type { PeerClient } from './peer-client.js';
 
-export interface ExchangeParts {
+export interface PeerQuestionsParts {
   readonly store: Store;
   readonly client: Pick<PeerClient, 'ask'>;
   /** True once no new work may begin. */
@@ -13,13 +13,13 @@ export interface ExchangeParts {
 }
 
 /** The questions of one comparison with a peer, and what made it fail. */
-export class Exchange {
+export class PeerQuestions {
   /** Why the comparison failed; null while nothing did. */
   problem: string | null = null;
 
   constructor(
     readonly peer: Peer,
-    private readonly parts: ExchangeParts,
+    private readonly parts: PeerQuestionsParts,
   ) {}
 
   get store(): Store {
