@@ -5,7 +5,7 @@ import { memorySearch } from '../../node/operations/core/memory-search.js';
 import { memoryUpdate } from '../../node/operations/lifecycle/memory-update.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import { systemCrypto } from '../../node/seams.js';
-import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Conversation } from './conversation.js';
 import type { FormatName } from './formats/format.js';
 import type { MineOptions } from './mine-options.js';
@@ -132,14 +132,17 @@ export class Miner {
     }));
     const answer = await this.run(memoryBulk, { memories });
     if (!answer.ok) return failed(answer.error);
+    let full: string | null = null;
     for (const result of answer.value['results'] as readonly Readonly<Record<string, unknown>>[]) {
       const { file, title } = rows[Number(result['index'])]!.conversation;
-      if (result['code'] !== undefined) report.add(file, `"${title}": ${result['error']}`);
+      if (result['code'] === 'QUOTA_EXCEEDED') full ??= String(result['error']);
+      else if (result['code'] !== undefined) report.add(file, `"${title}": ${result['error']}`);
       else if (result['pending_id'] !== undefined) report.waiting += 1;
       else if (result['duplicate'] === true) report.updated += 1;
       else report.imported += 1;
     }
-    return ok(null);
+    if (full === null) return ok(null);
+    return fail('QUOTA_EXCEEDED', `${full}; the same call imports the rest when there is room again`);
   }
 
   private run(operation: Operation, input: Record<string, unknown>) {

@@ -166,7 +166,8 @@ async function store(call: Call, fieldsIn: Input) {
   const [found, result] = await besideFindings(call, memory, advised, write);
   if (!result.ok) return failed(result.error);
   const { stored, created } = result.value;
-  if (call.surface === 'cli') await flagNow(call);
+  // A row among many is compared by the process that owns the database, when one does.
+  if (call.surface === 'cli' && advised) await flagNow(call);
   if (fieldsIn.recall_id !== undefined) {
     call.services.touches.consume({
       recallId: fieldsIn.recall_id,
@@ -184,7 +185,7 @@ async function store(call: Call, fieldsIn: Input) {
     ...(stored.expires_at === null ? {} : { expires_at: stored.expires_at }),
     ...(created ? {} : { duplicate: true, action: 'updated existing memory' }),
     ...findingsOf(found, created, stored.id),
-    ...(call.surface === 'cli' ? await wholeMemory(call, stored.id) : {}),
+    ...(call.surface === 'cli' && advised ? await wholeMemory(call, stored.id) : {}),
   });
 }
 

@@ -71,8 +71,9 @@ function searched(database: Database, scope: Scope, term: QueryTerm): string {
   return rows.length < RARE_ROWS ? anyOf([expression, longer]) : expression;
 }
 
+/** The rows of a source. Its index is named, because the planner would take that of the namespace, which may be large. */
 function newestOf(database: Database, condition: FilterSql, limit: number, offset: number): number[] {
-  const sql = `SELECT memory.rid FROM memories AS memory WHERE ${condition.sql}
+  const sql = `SELECT memory.rid FROM memories AS memory INDEXED BY memories_source_uri WHERE ${condition.sql}
     ORDER BY memory.updated_at DESC, memory.rid DESC LIMIT @limit OFFSET @offset`;
   return statement(database, sql, 'pluck').all({ ...condition.parameters, limit, offset }) as number[];
 }

@@ -223,6 +223,22 @@ describe('mine', { timeout: 240_000 }, () => {
     assert.deepEqual([kept['imported'], kept['updated'], kept['known']], [0, 0, 2]);
   });
 
+  it('stops where the quota of the day is used up, and goes on later', async () => {
+    const { home } = node();
+    const few = { env: { SVC_MAX_MEMORIES_PER_DAY: '2', SVC_AGENT_ID: 'ai:miner' } };
+    const mined = async (options: object) =>
+      run(home, ['mine', fixture('claude'), '--min-messages', '1'], options);
+    const { code, err } = await mined(few);
+    assert.notEqual(code, 0);
+    assert.match(err, /memories_per_day/);
+    assert.match(
+      err,
+      /the same call imports the rest .*; imported 2 of 3 conversations into claude-export before that/,
+    );
+    const { out } = await mined({ env: { SVC_AGENT_ID: 'ai:miner' } });
+    assert.equal(out, 'imported 1 of 3 conversations into claude-export; 2 there already\n');
+  });
+
   it('reads the archive that a service sends, and refuses one that expands without measure', async () => {
     const { mine, home } = node();
     const folder = temporaryFolder('mine-zip');
