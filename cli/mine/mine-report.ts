@@ -46,7 +46,8 @@ export class MineReport implements Problems {
       ...(problems.length === 0 ? {} : { problems }),
       ...(this.namespaces.size > 1 ? { namespaces: [...this.namespaces] } : {}),
     };
-    const place = { namespace: [...this.namespaces][0] ?? options.namespace, tier: options.tier };
+    const [namespace = options.namespace] = this.namespaces;
+    const place = { namespace, tier: options.tier };
     if (options.dryRun) {
       const counts = { total_conversations: total, filtered, known, would_import: wanted.length };
       return { dry_run: true, ...counts, errors: this.errors, ...place, memories: wanted, ...told };

@@ -51,12 +51,13 @@ export class Miner {
   async take(format: FormatName, conversation: Conversation): Promise<Result<null>> {
     const { options, report } = this.parts;
     report.total += 1;
+    const namespace = options.namespace ?? namespaceOf(format);
+    report.namespaces.add(namespace);
     if (conversation.messages < options.messagesMin) {
       report.filtered += 1;
       return ok(null);
     }
     const uri = `uri:mine-${format}:${nameOf(conversation.id)}`;
-    const namespace = options.namespace ?? namespaceOf(format);
     if (this.seen.has(uri)) {
       report.known += 1;
       return ok(null);
@@ -113,7 +114,6 @@ export class Miner {
 
   private async store(rows: readonly Row[]): Promise<Result<null>> {
     const { options, report } = this.parts;
-    for (const { namespace } of rows) report.namespaces.add(namespace);
     if (options.dryRun) {
       for (const { format, conversation } of rows) report.want(format, conversation);
       return ok(null);

@@ -71,11 +71,8 @@ describe('mine', { timeout: 240_000 }, () => {
 
     for (const path of ['claude', 'claude/conversations.json', 'claude-lines.jsonl']) {
       const again = (await mine(fixture(path))).json;
-      assert.deepEqual(
-        [again['imported'], again['updated'], again['known'], again['errors']],
-        [0, 0, 2, 0],
-        path,
-      );
+      const { imported, updated, known, errors, namespace } = again;
+      assert.deepEqual([imported, updated, known, errors, namespace], [0, 0, 2, 0, 'claude-export'], path);
     }
   });
 
