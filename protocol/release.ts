@@ -24,7 +24,12 @@ import { routineKind, routineRunKind } from './coordination/routine-kind.js';
 import { createRoutineCommand, freezeRoutineCommand, runRoutineCommand } from './coordination/routines.js';
 import { signalKind } from './coordination/signal-kind.js';
 import { signalReceiptKind } from './coordination/signal-receipt-kind.js';
-import { markSignalCommand, sendSignalCommand, sweepSignalsCommand } from './coordination/signals.js';
+import {
+  markSignalCommand,
+  receiveSignalCommand,
+  sendSignalCommand,
+  sweepSignalsCommand,
+} from './coordination/signals.js';
 import { sweepActionsCommand } from './coordination/sweep-actions.js';
 import { transitionActionCommand } from './coordination/transition-action.js';
 import { adoptionKind } from './decide/adoption-kind.js';
@@ -217,6 +222,7 @@ const DECLARED = [
   markReadCommand,
   dropReceiptsCommand,
   sendSignalCommand,
+  receiveSignalCommand,
   markSignalCommand,
   sweepSignalsCommand,
   createCheckpointCommand,

@@ -1,6 +1,6 @@
 import { LeaseTerms } from '../../actors/coordination/leases.js';
+import { expireCheckpoints, sweepSignals } from '../../actors/coordination/signals.js';
 import { sweepActions } from '../../actors/coordination/sweep.js';
-import { expireCheckpoints, sweepSignals } from '../../actors/maintenance/coordination.js';
 import { ACTION_SWEEP_MS, LEASE_ROUND_MS } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import { DEADLINES_MS, SWEEP_MS } from '../../protocol/coordination/limits.js';

@@ -4,7 +4,7 @@ import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { appendAudit, type Mutation } from '../decide/mutations.js';
-import { ownOrigin, type Reading, recordsWith } from '../decide/reads.js';
+import { ownOrigin, type Reading, recordsWith, tombstoneOf } from '../decide/reads.js';
 import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import { NO_REST } from '../kinds/payload.js';
 import { peerOfOrigin } from '../log/wire-operation.js';
@@ -25,6 +25,19 @@ export interface SendSignal {
 /** What `send-signal` answers. */
 export interface SendSignalOutcome {
   readonly signal: Signal;
+}
+
+/** Takes a signal whose signature was verified, from a peer that sends no operations. */
+export interface ReceiveSignal {
+  readonly kind: 'receive-signal';
+  /** The complete record; its maker is this node, which took it into the mesh. */
+  readonly signal: Signal;
+}
+
+/** What `receive-signal` answers. */
+export interface ReceiveSignalOutcome {
+  /** False for a signal that is known, or has expired. */
+  readonly isNew: boolean;
 }
 
 /** The reader of a signal has read or acknowledged it. */
@@ -71,6 +84,18 @@ function* decideSendSignal({ signal, viewer, again }: SendSignal): Deciding<Send
     written,
     appendAudit({ event: { agentId, type: 'coordination.signal_send', payload } }),
   ]);
+}
+
+function* decideReceiveSignal(
+  { signal }: ReceiveSignal,
+  { now }: DecisionContext,
+): Deciding<ReceiveSignalOutcome> {
+  const { signal_id: value, namespace, expires_at } = signal;
+  const id = signalKind.idOf(signal)!;
+  const known = yield* recordsWith({ kind: signalKind.name, member: 'signal_id', value, limit: 1 });
+  const isGone = (yield* tombstoneOf({ kind: signalKind.name, id })) !== null;
+  if (known.length > 0 || isGone || expires_at <= now) return decided({ isNew: false }, []);
+  return decided({ isNew: true }, [yield* putRecord(signalKind, { id, namespace }, signal)]);
 }
 
 /**
@@ -138,6 +163,12 @@ export const sendSignalCommand = defineCommand({
   kind: 'send-signal',
   decide: decideSendSignal,
   gate: 'no memory',
+});
+
+export const receiveSignalCommand = defineCommand({
+  kind: 'receive-signal',
+  decide: decideReceiveSignal,
+  gate: 'peer',
 });
 
 export const markSignalCommand = defineCommand({

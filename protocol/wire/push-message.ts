@@ -21,6 +21,8 @@ export const PUSH_ARRAYS = [
   'pending_decisions',
   'namespace_meta',
   'namespace_meta_clears',
+  'signals',
+  'action_transitions',
 ] as const;
 export type PushArray = (typeof PUSH_ARRAYS)[number];
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { expireCheckpoints } from '../../actors/maintenance/coordination.js';
+import { expireCheckpoints } from '../../actors/coordination/signals.js';
 import { systemCrypto } from '../../node/seams.js';
 import { RESERVED_CONDITION_TYPES } from '../../protocol/coordination/checkpoint-kind.js';
 import { resolutionEnvelopeBytes } from '../../protocol/coordination/signed.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { sweepSignals } from '../../actors/maintenance/coordination.js';
+import { sweepSignals } from '../../actors/coordination/signals.js';
 import { systemCrypto } from '../../node/seams.js';
 import { instantAfter } from '../../protocol/base/time.js';
 import { SIGNAL_TYPES } from '../../protocol/coordination/signal-kind.js';

@@ -3,6 +3,7 @@ import { after, afterEach, describe, it } from 'node:test';
 import { signWrite } from '../../node/identity/sign-write.js';
 import { systemCrypto } from '../../node/seams.js';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
+import { signalEnvelopeBytes } from '../../protocol/coordination/signed.js';
 import type { PutAside } from '../../protocol/decide/deciding.js';
 import { linkEnvelopeBytes } from '../../protocol/links/link-envelope.js';
 import { memoryJson } from '../../protocol/memory/memory.js';
@@ -550,5 +551,100 @@ describe('since', () => {
       ...signed,
       public_key,
     });
+  });
+});
+
+describe('signals', () => {
+  const at = Math.floor(Date.now() / 1000);
+  const said = {
+    ...{ id: 'b7f0c1de-0000-4000-8000-000000000001', namespace: 'team', from_agent: 'ai:sender' },
+    ...{ to_agent: 'ai:bob', subject: 'ready', body: { z: 1, a: [true] }, signal_type: 'request' },
+    ...{ in_reply_to: null, correlation_id: 'c', reference_ids: ['m1'], created_at: at, expires_at: null },
+  };
+  const bytesOf = (signal: typeof said) =>
+    signalEnvelopeBytes(
+      {
+        ...{ ...signal, signal_id: signal.id, body: canonicalJson(signal.body) },
+        created_at: new Date(signal.created_at * 1000).toISOString(),
+      },
+      systemCrypto,
+    );
+  const signed = (signal: typeof said, asList = false) => {
+    const { publicKey } = peer.signer;
+    const signature = peer.signer.sign(bytesOf(signal));
+    const shown = (bytes: Uint8Array) => (asList ? [...bytes] : Buffer.from(bytes).toString('base64'));
+    return { ...signal, signature: shown(signature), sender_pubkey: shown(publicKey), read_at: null };
+  };
+  const held = async (node: ReceiverNode) => {
+    const find = { kind: 'find-records', of: 'signal', where: { namespace: 'team' }, limit: 9 } as const;
+    const found = await node.services.store.query({ ...find, viewer: null, now: '' });
+    assert.ok(found.ok);
+    return found.value.rows as Record<string, unknown>[];
+  };
+  const counters = (json: Record<string, unknown>) => [
+    json['signals_applied'],
+    json['noop'],
+    json['skipped'],
+  ];
+
+  it('that a member signed are taken, the second time nothing happens', async () => {
+    for (const asList of [false, true]) {
+      const node = await open();
+      const body = { memories: [], signals: [signed(said, asList)] };
+      assert.deepEqual(counters(await push(node, body)), [1, 0, 0]);
+      assert.deepEqual(counters(await push(node, body)), [0, 1, 0]);
+      const [signal, ...others] = await held(node);
+      assert.deepEqual(others, []);
+      const { signal_id, maker, from_agent, to_agent, body: text, created_at } = signal!;
+      assert.deepEqual(
+        [signal_id, maker, from_agent, to_agent, text, created_at],
+        [
+          ...[said.id, node.services.peerId, 'ai:sender', 'ai:bob', '{"a":[true],"z":1}'],
+          new Date(at * 1000).toISOString(),
+        ],
+      );
+    }
+  });
+
+  it('that cannot be believed are skipped and say why', async () => {
+    const node = await open({ allowedNamespaces: ['team', 'team/**'] });
+    const { signature: _, ...unsigned } = signed(said);
+    const wrong: [unknown, string][] = [
+      [unsigned, 'ATTESTATION_FAILED'],
+      [{ ...signed(said), subject: 'another' }, 'ATTESTATION_FAILED'],
+      [signed({ ...said, namespace: 'finance' }), 'FORBIDDEN'],
+      [signed({ ...said, namespace: '_mesh' }), 'VALIDATION_FAILED'],
+      [{ ...signed(said), signal_type: 'shout' }, 'VALIDATION_FAILED'],
+      ['text', 'VALIDATION_FAILED'],
+    ];
+    const json = await push(node, { memories: [], signals: wrong.map(([item]) => item) });
+    assert.deepEqual(counters(json), [0, 0, wrong.length]);
+    const items = json['skipped_items'] as { array: string; code: string }[];
+    assert.deepEqual(
+      items.map(({ array, code }) => [array, code]),
+      wrong.map(([, code]) => ['signals', code]),
+    );
+    assert.deepEqual(await held(node), []);
+    const stranger = new TestPeer('stranger');
+    const by = Buffer.from(stranger.signer.sign(bytesOf(said))).toString('base64');
+    const key = Buffer.from(stranger.signer.publicKey).toString('base64');
+    const strange = { ...said, signature: by, sender_pubkey: key };
+    assert.deepEqual(counters(await push(node, { memories: [], signals: [strange] })), [0, 0, 1]);
+    assert.deepEqual(await held(node), []);
+  });
+
+  it('that have expired change nothing, and transitions of actions are named as those that the log carries', async () => {
+    const node = await open();
+    const late = { ...signed(said), expires_at: at - 1 };
+    const json = await push(node, {
+      memories: [],
+      signals: [late],
+      action_transitions: [{ action_id: 'x' }],
+    });
+    assert.deepEqual(counters(json), [0, 1, 1]);
+    assert.equal(json['action_transitions_applied'], 0);
+    const [item] = json['skipped_items'] as { array: string; code: string; error: string }[];
+    assert.deepEqual([item!.array, item!.code], ['action_transitions', 'UNAVAILABLE']);
+    assert.match(item!.error, /send them in "operations"/);
   });
 });

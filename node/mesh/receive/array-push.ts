@@ -12,6 +12,7 @@ import { readyLink, readyMemory } from '../../transfer/import-memory.js';
 import { type ItemCounts, type LegacyPush, NO_COUNTERS, type SkippedItem } from './legacy-push.js';
 import { type Effect, idOf, liveMemory, outOfScope, type Pushed } from './pushed-item.js';
 import { putShippedVector, readShippedVectors } from './shipped-vectors.js';
+import { takeSignal, transitionInOperationsOnly } from './signal-items.js';
 import { takeStandard, takeStandardClear } from './standard-items.js';
 
 /** Reason of the archive for rows that a peer archived (reference-federation §1.4). */
@@ -72,6 +73,8 @@ const STEPS: readonly (readonly [PushArray, (item: unknown, pushed: Pushed) => P
   ['pending_decisions', inOperationsOnly],
   ['namespace_meta', takeStandard],
   ['namespace_meta_clears', takeStandardClear],
+  ['signals', takeSignal],
+  ['action_transitions', transitionInOperationsOnly],
 ];
 
 /** An item names no author whose scope could be compared, and only the home of an action decides it. */

@@ -33,6 +33,8 @@ export const NO_COUNTERS = {
   pending_decisions_applied: 0,
   namespace_meta_applied: 0,
   namespace_meta_cleared: 0,
+  signals_applied: 0,
+  action_transitions_applied: 0,
 } as const;
 
 export const NO_ITEMS: ItemCounts = { applied: 0, noop: 0, skipped: [], counters: NO_COUNTERS };
