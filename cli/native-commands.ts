@@ -49,6 +49,8 @@ export const NATIVE_COMMANDS: CommandTable = {
     (await import('./governance/install-defaults-command.js')).installDefaultsCommand,
   'governance migrate-to-permissions': async () =>
     (await import('./governance/migrate-command.js')).migrateCommand,
+  offload: async () => (await import('./transcripts/offload-command.js')).offloadCommand,
+  deref: async () => (await import('./transcripts/deref-command.js')).derefCommand,
   boot: async () => (await import('./sessions/boot-command.js')).bootCommand,
   wrap: async () => (await import('./sessions/wrap-command.js')).wrapCommand,
   mine: async () => (await import('./mine/mine-command.js')).mineCommand,

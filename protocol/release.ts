@@ -122,7 +122,9 @@ import { ruleKind } from './rules/rule-kind.js';
 import { blobKind } from './transcripts/blob-kind.js';
 import { captureTurnCommand } from './transcripts/capture-turn.js';
 import { transcriptLineKind } from './transcripts/line-kind.js';
+import { derefContentCommand, offloadContentCommand } from './transcripts/offload.js';
 import { offloadKind } from './transcripts/offload-kind.js';
+import { sweepOffloadsCommand, sweepTranscriptsCommand } from './transcripts/sweep.js';
 import { transcriptKind } from './transcripts/transcript-kind.js';
 import { importMemoryCommand } from './transfer/import-memory.js';
 import { importRecordCommand } from './transfer/import-record.js';
@@ -217,6 +219,10 @@ const DECLARED = [
   endSessionsCommand,
   lookAtActionCommand,
   captureTurnCommand,
+  offloadContentCommand,
+  derefContentCommand,
+  sweepTranscriptsCommand,
+  sweepOffloadsCommand,
   sendMessageCommand,
   shareMemoryCommand,
   markReadCommand,

@@ -112,8 +112,10 @@ import { memoryQuotaStatus } from './power/memory-quota-status.js';
 import { memoryResolve } from './power/memory-resolve.js';
 import { memoryRuleList } from './power/memory-rule-list.js';
 import { memoryShare } from './power/memory-share.js';
-
+import { memoryCaptureTurn } from './transcripts/capture-turn.js';
+import { memoryDeref, memoryOffload } from './transcripts/offload.js';
 import { knownTurns, recoverTurn } from './transcripts/recover-turn.js';
+import { memoryReplay } from './transcripts/replay.js';
 
 /** Every operation of the service, in the order in which tools and help list them. */
 export const OPERATIONS: readonly Operation[] = [
@@ -219,6 +221,10 @@ export const OPERATIONS: readonly Operation[] = [
   memoryBulk,
   memoryExport,
   memoryImport,
+  memoryCaptureTurn,
+  memoryReplay,
+  memoryOffload,
+  memoryDeref,
 ];
 
 export const CATALOGUE: Catalogue = {

@@ -14,6 +14,7 @@ import {
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import { COORDINATION_DUTIES } from './coordination-duties.js';
 import type { Duty } from './duty.js';
+import { sweepOffloads, sweepTranscripts } from './transcript-duties.js';
 
 const DAY_MS = 86_400_000;
 const DAY_SECONDS = 86_400;
@@ -110,5 +111,7 @@ export const DUTIES: readonly Duty[] = [
   reindex,
   backfill,
   nearDuplicates,
+  sweepTranscripts,
+  sweepOffloads,
   ...COORDINATION_DUTIES,
 ];

@@ -118,6 +118,8 @@ export interface MemoryLineage extends SeenBy {
   readonly id: string;
   readonly direction: LineageDirection;
   readonly maxDepth: number;
+  /** Follows only links of this relation; those of all provenance when absent. */
+  readonly relation?: Relation;
 }
 
 /** The memories that reflect on one: what they say may no longer hold when it is superseded. */

@@ -36,6 +36,7 @@ const PACKAGES: Readonly<
       'GET /entities/by_alias',
       'POST /memory_dependents_of_invalidated',
       'POST /memory_verify',
+      'POST /memory_replay',
     ],
     tools: [
       'memory_kg_query',
@@ -46,6 +47,7 @@ const PACKAGES: Readonly<
       'memory_entity_register',
       'memory_entity_get_by_alias',
       'memory_verify',
+      'memory_replay',
       'memory_find_paths',
       'memory_lineage',
       'memory_dependents_of_invalidated',

@@ -340,6 +340,15 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: ['id'] },
   ),
+  memory_replay: fc.record(
+    {
+      memory_id: id,
+      depth: mostly(fc.constantFrom(null, 0, 1, -1), 0.5),
+      verbose: mostly(fc.boolean(), 'yes'),
+      limit: mostly(fc.integer({ min: 1, max: 3 }), 0),
+    },
+    { requiredKeys: ['memory_id'] },
+  ),
   memory_subscribe: fc.record(
     {
       url: mostly(

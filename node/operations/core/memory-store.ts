@@ -11,6 +11,7 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { given, textsBeside } from '../shared/hooked.js';
+import { callersMetadata, ownerByMetadata } from '../shared/metadata-owner.js';
 import { shownMemory } from '../shared/shown-memories.js';
 import { attestMemory } from './attest-memory.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
@@ -143,7 +144,7 @@ function deltaOf(call: ReadCall, fieldsIn: Input) {
 async function store(call: Call, fieldsIn: Input) {
   const expiry = expiryOf(fieldsIn, call.now, ttlSecondsOf(call.services.settings));
   if (!expiry.ok) return failed(expiry.error);
-  const owner = ownerOf(call, fieldsIn);
+  const owner = ownerByMetadata(call, fieldsIn.metadata);
   if (!owner.ok) return failed(owner.error);
 
   const { settings } = call.services;
@@ -246,25 +247,7 @@ function expiryOf(input: Input, now: string, ttl: ReturnType<typeof ttlSecondsOf
   return ok(seconds === null ? null : instantAfter(now, seconds));
 }
 
-/** Metadata may name the writer too, but no caller can write for another (decisions, "side doors"). */
-function ownerOf(call: Call, input: Input) {
-  const claimed = input.metadata['agent_id'] ?? undefined;
-  const owner = call.caller.agentId;
-  if (claimed === undefined || claimed === owner) return ok(owner);
-  if (call.surface === 'http') {
-    return fail('agent_id_body_header_mismatch', 'metadata.agent_id does not match the authenticated caller');
-  }
-  return fail('FORBIDDEN', 'metadata.agent_id does not match the caller');
-}
-
 function newMemory(call: Call, input: Input, owner: string, expiresAt: string | null): Memory {
-  // Metadata cannot set the members that the service decides.
-  const {
-    attest_level: _level,
-    attested_by: _by,
-    imported_from_agent_id: _from,
-    ...metadata
-  } = input.metadata;
   return blankMemory(call.now, {
     id: call.services.random.uuid(),
     tier: input.tier,
@@ -277,7 +260,7 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
     source: input.source ?? SOURCES[call.surface],
     expires_at: expiresAt,
     metadata: {
-      ...metadata,
+      ...callersMetadata(input.metadata),
       agent_id: owner,
       ...(input.scope === undefined ? {} : { scope: input.scope }),
       attest_level: 'claimed',

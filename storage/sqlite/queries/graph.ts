@@ -128,13 +128,16 @@ export function lineageOf(parts: QueryParts, query: MemoryLineage): Result<Answe
   if (!root.ok) return failed(root.error);
   const links = new GraphLinks(parts, query, present(query));
   const budget = new TraversalBudget(parts.clock);
+  const { relation: only } = query;
+  const isFollowed = (relation: string) =>
+    only === undefined ? PROVENANCE.has(relation) : relation === only;
   const known = (link: LinkRow) => link.title !== null || links.isKnownRemoval(link);
   const content = parts.statements.get('SELECT content FROM memories WHERE id = ?').pluck();
   const source: LineageSource = {
     *provenance(id, direction): Iterable<LineageLink> {
       for (const link of links.byId(id, direction === 'ancestors' ? 'out' : 'in')) {
         budget.spend();
-        if (PROVENANCE.has(link.relation) && counts(link, present(query)) && known(link)) yield link;
+        if (isFollowed(link.relation) && counts(link, present(query)) && known(link)) yield link;
       }
     },
     contentId: (id) => parts.crypto.sha256Hex(content.get(id) as string),

@@ -15,6 +15,7 @@ import { names } from './endpoints/names.js';
 import { recall } from './endpoints/recall.js';
 import type { EndpointRow } from './endpoints/row.js';
 import { actions, signals } from './endpoints/signals.js';
+import { transcripts } from './endpoints/transcripts.js';
 import { transfer } from './endpoints/transfer.js';
 import { webhooks } from './endpoints/webhooks.js';
 
@@ -40,6 +41,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...messages,
   ...signals,
   ...actions,
+  ...transcripts,
   ...webhooks,
   ...hooks,
   ...transfer,
