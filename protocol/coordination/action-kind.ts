@@ -1,5 +1,6 @@
 import * as limits from '../base/limits.js';
 import type { AgentId, Instant } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import { nameOf } from '../kinds/home.js';
 import { type AuthorContext, type AuthorVerdict, type Kind, NO_AUTHOR } from '../kinds/kind.js';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../kinds/payload.js';
 import { recordKind } from '../kinds/record-kind.js';
 import { instant, json, orNull, shallowJson, textOf } from '../kinds/replicated-value.js';
+import { seesAs } from './checkpoint-kind.js';
 import { jsonText } from './members.js';
 import { signedVerdict, transitionEnvelopeBytes } from './signed.js';
 
@@ -113,15 +115,24 @@ export const actionKind: Kind<Action> = recordKind<Action>({
   author: verifyTransition,
   charged: true,
   exported: false,
-  isVisible: () => true,
+  isVisible: maySeeAction,
   indexes: [
     { name: 'action_id', members: ['action_id', 'state'] },
     { name: 'action_updated', members: ['updated_at'] },
     { name: 'action_state', members: ['state', 'updated_at'] },
     { name: 'action_listed', members: ['namespace', 'updated_at'] },
-    { name: 'action_board', members: ['namespace', 'state', 'priority', 'created_at'] },
+    { name: 'action_board', members: ['namespace', 'state', 'priority', 'created_at', 'action_id'] },
   ],
 });
+
+/** Its owner and its claimer see an action too, whatever its scope. */
+export function maySeeAction(action: Action, viewer: Viewer): boolean {
+  const { agent_id: owner, claimed_by: claimer } = action;
+  return (
+    seesAs(action, viewer) ||
+    (viewer.agentId !== null && (viewer.agentId === owner || viewer.agentId === claimer))
+  );
+}
 
 /**
  * Verifies the signature of the last transition of an action, which must lead to the state that the action has. An unsigned

@@ -1,14 +1,13 @@
 import { ACTION_CYCLE_ACTIONS_MAX, ACTION_EDGES_MAX } from '../base/limits.js';
-import type { PeerId } from '../base/meanings.js';
 import { type Failure, failure } from '../base/result.js';
-import { type Home, homeOf, notHome } from '../decide/home.js';
-import { ownOrigin, type Reading, recordsWith } from '../decide/reads.js';
+import { type Reading, recordsWith } from '../decide/reads.js';
 import { recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { homeId } from '../kinds/home.js';
-import { peerOfOrigin } from '../log/wire-operation.js';
-import { type Action, type ActionState, actionKind, isFinished } from './action-kind.js';
+import { type Action, actionKind } from './action-kind.js';
+import { checkpointNamed } from './checkpoint-rows.js';
 import { type ActionEdge, edgeKind, type Waiting, waitingOf } from './edge-kind.js';
+import { ownPeer } from './home-here.js';
 
 /** Something that an action waits for. */
 export interface Prerequisite {
@@ -20,17 +19,6 @@ export interface Prerequisite {
   readonly failed: boolean;
   /** True where it waits, through others, for the action itself. */
   readonly cycle?: true;
-}
-
-/** This node in the mesh. */
-export function* ownPeer(): Reading<PeerId> {
-  return peerOfOrigin((yield* ownOrigin()).origin);
-}
-
-/** The home of a subject where it is this node, or the failure that names the other one. */
-export function* homeHere(id: string): Reading<{ readonly home: Home } | { readonly elsewhere: Failure }> {
-  const home = yield* homeOf(id);
-  return home.peerId === (yield* ownPeer()) ? { home } : { elsewhere: notHome(id, home) };
 }
 
 /** The action with an id. One that this node made comes first: a record of another node cannot stand before it. */
@@ -73,18 +61,30 @@ export function* prerequisitesOf({
 }: Pick<Action, 'action_id' | 'namespace'>): Reading<readonly Prerequisite[]> {
   const missing: Prerequisite[] = [];
   for (const { for: other, until, edge } of yield* waitsOf(id, namespace)) {
-    const state = (yield* actionRow(other))?.image.state ?? 'unknown';
+    const state = yield* stateOf(other, edge);
     if (hasCome(state, until)) continue;
-    const failed = state !== 'unknown' && isFinished(state as ActionState);
+    const failed = hasEnded(state);
     const cycle = !failed && (yield* leadsTo(other, id)) === 'leads';
     missing.push({ id: other, edge_type: edge.edge_type, state, failed, ...(cycle ? { cycle } : {}) });
   }
   return missing;
 }
 
-/** True for a state that ends the waiting for an action. */
+/** The state of what an action waits for: of an action, or of the checkpoint that gates it. */
+function* stateOf(id: string, { edge_type: type }: ActionEdge): Reading<string> {
+  const action = yield* actionRow(id);
+  if (action !== null) return action.image.state;
+  const checkpoint = type === 'gated_by' ? yield* checkpointNamed(id) : null;
+  return checkpoint?.image.state ?? 'unknown';
+}
+
+const COME: readonly string[] = ['done', 'resolved'];
+const FAILED: readonly string[] = ['failed', 'abandoned', 'rejected', 'expired'];
+const hasEnded = (state: string): boolean => COME.includes(state) || FAILED.includes(state);
+
+/** True for a state that ends the waiting, of an action or of a checkpoint. */
 export const hasCome = (state: string, until: Waiting['until']): boolean =>
-  until === 'done' ? state === 'done' : state !== 'unknown' && isFinished(state as ActionState);
+  until === 'done' ? COME.includes(state) : hasEnded(state);
 
 /**
  * Whether an action waits for another one, through others or by itself. "too many" where it waits for more actions than a

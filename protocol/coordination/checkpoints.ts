@@ -6,12 +6,10 @@ import { type Check, isId, passed } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { numbered } from '../decide/home.js';
 import { appendAudit, type Mutation } from '../decide/mutations.js';
-import { type Reading, recordsWith } from '../decide/reads.js';
+import type { Reading } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
-import type { Row } from '../decide/rows.js';
 import { oneOf } from '../kinds/payload.js';
 import { instant, orNull, textOf } from '../kinds/replicated-value.js';
-import { homeHere, ownPeer } from './action-rows.js';
 import { type Acting, chargedBy, isActing, isBytes, viewerOf } from './charged-by.js';
 import {
   approversOf,
@@ -22,7 +20,9 @@ import {
   type Verdict,
   verdictBytes,
 } from './checkpoint-kind.js';
-import { RESOLUTION_BYTES_MAX, SAME_ID_MAX, SIGNED_SKEW_MS } from './limits.js';
+import { checkpointNamed } from './checkpoint-rows.js';
+import { homeHere } from './home-here.js';
+import { RESOLUTION_BYTES_MAX, SIGNED_SKEW_MS } from './limits.js';
 import { signatureHolds } from './reads.js';
 import type { Signed } from './signed.js';
 
@@ -143,17 +143,6 @@ function resolverProblem(checkpoint: Checkpoint, { by, operator }: ResolveCheckp
   if (checkpoint.condition_type === 'approval' && checkpoint.created_by === by)
     return failure('FORBIDDEN', `${by} asked for the approval and cannot give it`);
   return null;
-}
-
-/** The checkpoint of an id. One that this node made comes before one of another node with the same id. */
-export function* checkpointNamed(checkpointId: string): Reading<Row<Checkpoint> | null> {
-  const self = yield* ownPeer();
-  const asked = {
-    ...{ kind: checkpointKind.name, member: 'checkpoint_id', value: checkpointId, limit: SAME_ID_MAX },
-  };
-  const found = yield* recordsWith(asked);
-  const row = found.find(({ image }) => (image as Checkpoint).maker === self) ?? found[0];
-  return row === undefined ? null : yield* recordRow(checkpointKind, row.id);
 }
 
 /** Leaves what another node decides, what is decided, and what has time left. */

@@ -5,7 +5,7 @@ import { type Reading, recordsWith } from '../decide/reads.js';
 import { putRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { homeId } from '../kinds/home.js';
-import { ownPeer } from './action-rows.js';
+import { ownPeer } from './home-here.js';
 import { type Lease, leaseBy, leaseKind, leaseTermKind } from './lease-kind.js';
 
 /** The writes after which nobody holds a lease. Its token stays, so that no later one is the same. */

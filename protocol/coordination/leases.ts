@@ -14,7 +14,8 @@ import { writtenProblem } from '../identity/ensure-quota.js';
 import { quotaHolder } from '../identity/quota.js';
 import { isInteger, NO_REST } from '../kinds/payload.js';
 import { type Action, actionKind, isFinished } from './action-kind.js';
-import { actionRow, homeHere, noAction } from './action-rows.js';
+import { actionRow, noAction } from './action-rows.js';
+import { homeHere } from './home-here.js';
 import {
   isLive,
   type Lease,

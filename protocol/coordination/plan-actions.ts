@@ -10,8 +10,8 @@ import { putRecord, recordRow } from '../decide/record-writes.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Action, actionKind } from './action-kind.js';
-import { ownPeer } from './action-rows.js';
 import { type ActionEdge, type EdgeType, edgeId, edgeKind, waitingOf } from './edge-kind.js';
+import { ownPeer } from './home-here.js';
 
 /** An action that somebody wants to be made. */
 export interface NewAction {

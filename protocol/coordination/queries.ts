@@ -1,5 +1,6 @@
 import type { Ask } from '../base/ask.js';
 import type { AgentId } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
 import type { Action } from './action-kind.js';
 import type { Prerequisite } from './action-rows.js';
 
@@ -20,6 +21,7 @@ export interface ActionWaits {
 export interface ActionFrontier {
   readonly kind: 'action-frontier';
   readonly namespace: string;
+  readonly viewer: Viewer;
   /** Only actions of nobody and of this agent; null for all. */
   readonly agentId: AgentId | null;
   readonly limit: number;

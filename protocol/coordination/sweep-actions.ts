@@ -9,8 +9,9 @@ import type { Reading } from '../decide/reads.js';
 import { dropRecord, recordRow } from '../decide/record-writes.js';
 import { NO_REST } from '../kinds/payload.js';
 import { type Action, actionKind, isFinished } from './action-kind.js';
-import { actionRow, edgesOf, hasCome, homeHere } from './action-rows.js';
+import { actionRow, edgesOf, hasCome } from './action-rows.js';
 import { type ActionEdge, edgeKind, waitingOf } from './edge-kind.js';
+import { homeHere } from './home-here.js';
 import { leaseKind, leaseTermKind } from './lease-kind.js';
 
 /** Removes actions that finished long ago, with their edges and leases. Only their home does. */

@@ -20,7 +20,8 @@ import {
   mayMove,
   type Transition,
 } from './action-kind.js';
-import { actionRow, homeHere, noAction, prerequisitesOf } from './action-rows.js';
+import { actionRow, noAction, prerequisitesOf } from './action-rows.js';
+import { homeHere } from './home-here.js';
 import { isLive, type Lease, leaseKind } from './lease-kind.js';
 import { endTerm } from './lease-rows.js';
 import { signatureHolds } from './reads.js';

@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   agents: async () => (await import('./agents.js')).agentsBench,
   recall: async () => (await import('./recall.js')).recallBench,
   events: async () => (await import('./events.js')).eventsBench,
+  coordination: async () => (await import('./coordination.js')).coordinationBench,
   graph: async () => (await import('./graph.js')).graphBench,
   mixed: async () => (await import('./mixed.js')).mixedBench,
   hybrid: async () => (await import('./hybrid.js')).hybridBench,

@@ -164,6 +164,69 @@ describe('the tools of actions', () => {
     assert.deepEqual(empty, { action: null });
   });
 
+  it('wait for a checkpoint, and never begin when it is rejected', async () => {
+    const namespace = 'gates';
+    const [one, two] = [(await create({ namespace }))['id'], (await create({ namespace }))['id']];
+    const gate = async (from_action: unknown) => {
+      const made = await alice.run('memory_checkpoint_create', { namespace, title: 'may it begin' });
+      const edge = { from_action, to_action: made['id'] };
+      const other = await alice.refused('memory_action_add_edge', { ...edge, edge_type: 'requires' });
+      assert.equal(other.code, 'NOT_FOUND');
+      await alice.run('memory_action_add_edge', { ...edge, edge_type: 'gated_by' });
+      return made['id'];
+    };
+    const gates = [await gate(one), await gate(two)];
+    const frontier = async () => {
+      const answer = await bob.run('memory_action_frontier', { namespace });
+      return [(answer['actions'] as Fields[]).map(({ id }) => id), answer['stuck']];
+    };
+    assert.deepEqual(await frontier(), [[], []]);
+    assert.equal(
+      (await bob.refused('memory_action_transition', { id: one, to: 'claimed' })).code,
+      'ACTION_BLOCKED',
+    );
+    const resolve = (id: unknown, state: string) =>
+      bob.run('memory_checkpoint_resolve', { id, state, resolved_by: 'ai:bob' });
+    await resolve(gates[0], 'resolved');
+    await resolve(gates[1], 'rejected');
+    const blocked_by = [{ id: gates[1], edge_type: 'gated_by', state: 'rejected' }];
+    assert.deepEqual(await frontier(), [[one], [{ id: two, title: 'build it', blocked_by }]]);
+    const shown = await bob.run('memory_action_get', { id: two });
+    assert.deepEqual(shown['blocked_by'], [{ ...blocked_by[0], failed: true }]);
+    await move(bob, one, 'claimed');
+  });
+
+  it('show a private action to its maker, its owner and the operator alone', async () => {
+    const namespace = 'secret';
+    const { id } = await create({ namespace, metadata: { scope: 'private' } });
+    const { id: open } = await create({ namespace });
+    const seenBy = async (who: Session) => {
+      const listed = (await who.run('memory_action_list', { namespace }))['actions'] as Fields[];
+      const ready = (await who.run('memory_action_frontier', { namespace }))['actions'] as Fields[];
+      return [listed.length, ready.length];
+    };
+    assert.deepEqual(
+      [await seenBy(alice), await seenBy(bob), await seenBy(node.operator)],
+      [
+        [2, 2],
+        [1, 1],
+        [2, 2],
+      ],
+    );
+    assert.deepEqual(await bob.run('memory_action_get', { id }), { action: null });
+    assert.deepEqual(await bob.run('memory_action_edges', { id }), { edges: [] });
+    const lease = { action_id: id, holder: 'ai:bob' };
+    const edge = { from_action: open, to_action: id, edge_type: 'requires' };
+    for (const [tool, input] of [
+      ['memory_action_transition', { id, to: 'claimed' }],
+      ['memory_lease_acquire', lease],
+      ['memory_action_add_edge', edge],
+    ] as const)
+      assert.equal((await bob.refused(tool, input)).code, 'NOT_FOUND', tool);
+    await alice.run('memory_lease_acquire', { action_id: id, holder: 'ai:alice' });
+    assert.deepEqual(await bob.run('memory_lease_get', { action_id: id }), { lease: null });
+  });
+
   it('lease, renew and release', async () => {
     const { id: action_id } = await create();
     const held = (answer: Fields) => answer['lease'] as Fields;

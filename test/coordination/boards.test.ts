@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { ACTION_STATES, type ActionState } from '../../protocol/coordination/action-kind.js';
 import { EDGE_TYPES, type EdgeType } from '../../protocol/coordination/edge-kind.js';
 import { COMMANDS, type Command } from '../../protocol/release.js';
+import { OPERATOR } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';
 import {
@@ -243,7 +244,7 @@ async function boardOf(one: Replica) {
     )
     .raw()
     .all();
-  const asked = { namespace: 'team', agentId: null, limit: 1000, stuckMax: 0 };
+  const asked = { namespace: 'team', viewer: OPERATOR, agentId: null, limit: 1000, stuckMax: 0 };
   const frontier = await one.store.query({ kind: 'action-frontier', ...asked });
   assert.ok(frontier.ok);
   return { rows, frontier: frontier.value.actions.map(({ action_id }) => action_id) };

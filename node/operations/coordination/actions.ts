@@ -197,6 +197,9 @@ export const memoryActionEdges = defineOperation({
   guards: {},
   mcp: { description: 'List the edges of an action' },
   run: async (call, { id }) => {
+    const seen = await actionAt(call, id);
+    if (!seen.ok) return failed(seen.error);
+    if (seen.value === null) return ok({ edges: [] });
     const edges = await edgesAt(call, id, ACTION_EDGES_MAX);
     return edges.ok ? ok({ edges: edges.value.map(shownEdge) }) : failed(edges.error);
   },
@@ -258,6 +261,6 @@ export const memoryActionNext = defineOperation({
 });
 
 const frontier = (
-  { services }: ReadCall,
+  { services, caller: { viewer } }: ReadCall,
   asked: { namespace: string; agentId: string | null; limit: number; stuckMax: number },
-): Promise<Result<Frontier>> => services.store.query({ kind: 'action-frontier', ...asked });
+): Promise<Result<Frontier>> => services.store.query({ kind: 'action-frontier', viewer, ...asked });

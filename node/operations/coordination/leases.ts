@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LEASE_SECONDS, LEASE_SECONDS_MAX } from '../../../protocol/base/limits.js';
 import { failed, ok } from '../../../protocol/base/result.js';
+import { noAction } from '../../../protocol/coordination/action-rows.js';
 import {
   type Lease,
   type LeaseTerm,
@@ -13,7 +14,7 @@ import type { Call } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { actingAgent } from './acting-agent.js';
-import { actionId, fencingToken } from './action-fields.js';
+import { actionAt, actionId, fencingToken } from './action-fields.js';
 
 const holder = fields.agentId.describe('The holder: the caller. Only the operator names another agent');
 const ttlSecs = z
@@ -58,6 +59,9 @@ export const memoryLeaseAcquire = defineOperation({
   run: async (call, { action_id: id, holder: named, ttl_secs: ttlSecs }) => {
     const by = actingAgent(call, named, 'holder');
     if (!by.ok) return failed(by.error);
+    const action = await actionAt(call, id);
+    if (!action.ok) return failed(action.error);
+    if (action.value === null) return failed(noAction(id));
     const command = { kind: 'acquire-lease', id, ttlSecs, ...actorOf(call, by.value) } as const;
     const held = await call.services.store.execute(command);
     return held.ok ? ok({ lease: shownLease(held.value.lease, held.value.term) }) : failed(held.error);
@@ -117,7 +121,11 @@ export const memoryLeaseGet = defineOperation({
   effect: 'read',
   guards: {},
   mcp: { description: 'Show a lease' },
-  run: async ({ services, caller, now }, { action_id }) => {
+  run: async (call, { action_id }) => {
+    const action = await actionAt(call, action_id);
+    if (!action.ok) return failed(action.error);
+    if (action.value === null) return ok({ lease: null });
+    const { services, caller, now } = call;
     const asked = { kind: 'find-records', limit: 1, viewer: caller.viewer, now } as const;
     const found = await services.store.query({ ...asked, of: leaseKind.name, where: { action_id } });
     if (!found.ok) return failed(found.error);
