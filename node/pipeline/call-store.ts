@@ -1,5 +1,5 @@
 import { WRITE_DEADLINE_MS } from '../../protocol/base/limits.js';
-import { type Appended, detailsOf, type Result } from '../../protocol/base/result.js';
+import { type Appended, detailsOf, fail, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
 import type { AnswerOf, Command, OutcomeOf, Query } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
@@ -62,8 +62,10 @@ export class CallStore implements Store {
     result: Result<OutcomeOf<C>>,
   ): Promise<Result<OutcomeOf<C>>> {
     const { homes } = this.parts;
-    const elsewhere = result.ok || homes === undefined ? null : detailsOf(result.error, 'NOT_HOME');
-    if (homes === undefined || elsewhere === null || !homes.commands.isForwarded(command.kind)) return result;
+    const elsewhere = result.ok ? null : detailsOf(result.error, 'NOT_HOME');
+    if (elsewhere === null) return result;
+    if (homes === undefined) return fail('NOT_HOME', passedOnBy(elsewhere.home), elsewhere);
+    if (!homes.commands.isForwarded(command.kind)) return result;
     return (await homes.forward(elsewhere.home, command)) as Result<OutcomeOf<C>>;
   }
 
@@ -74,3 +76,6 @@ export class CallStore implements Store {
     else this.appended.push(range);
   }
 }
+
+const passedOnBy = (home: string): string =>
+  `only the home node ${home} may change this, and only a daemon can pass it on: start it with "mnemesh serve"`;

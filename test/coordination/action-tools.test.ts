@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { replica, verified } from '../support/replicas.js';
+import { creating, done, OTHER, START_MS } from './coordination.js';
 import {
   type CoordinationNode,
   type Fields,
@@ -225,6 +227,21 @@ describe('the tools of actions', () => {
       assert.equal((await bob.refused(tool, input)).code, 'NOT_FOUND', tool);
     await alice.run('memory_lease_acquire', { action_id: id, holder: 'ai:alice' });
     assert.deepEqual(await bob.run('memory_lease_get', { action_id: id }), { lease: null });
+  });
+
+  it('say that a daemon has to pass on what another node decides', async () => {
+    const other = replica(OTHER, START_MS);
+    await done(other, creating({ id: 'elsewhere', namespace: 'elsewhere' }));
+    const operations = (await other.read()).map(verified);
+    const { origin, seq } = operations.at(-1)!;
+    const heads = [{ origin, seq, hash: operations.at(-1)!.hash, signature: 'test' }];
+    const taken = await node.services.store.execute({
+      ...{ kind: 'apply-operations', from: `peer-${OTHER}`, operations, heads, nonce: null },
+    });
+    assert.ok(taken.ok);
+    const error = await bob.refused('memory_action_transition', { id: 'elsewhere', to: 'claimed' });
+    assert.equal(error.code, 'NOT_HOME');
+    assert.match(error.message, new RegExp(`home node peer-${OTHER} .* start it with "mnemesh serve"`));
   });
 
   it('lease, renew and release', async () => {
