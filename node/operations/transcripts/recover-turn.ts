@@ -1,49 +1,48 @@
 import { z } from 'zod';
-import { READ_RECORDS_MAX } from '../../../protocol/base/limits.js';
+import { isBlank } from '../../../protocol/base/ids.js';
+import { READ_RECORDS_MAX, TAG_BYTES_MAX } from '../../../protocol/base/limits.js';
 import { failed, ok } from '../../../protocol/base/result.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
-import {
-  HOST_LENGTH_MAX,
-  HOST_SESSION_LENGTH_MAX,
-  LINE_PATH_BYTES_MAX,
-  TEXT_BYTES_MAX,
-  TOOL_BRIEF_LENGTH_MAX,
-  TOOL_CALLS_MAX,
-  TURN_AHEAD_MS,
-} from '../../../protocol/transcripts/limits.js';
+import * as limits from '../../../protocol/transcripts/limits.js';
 import { TURN_ROLES, transcriptId, transcriptKind } from '../../../protocol/transcripts/transcript-kind.js';
-import type { Call } from '../../pipeline/call.js';
+import { transcriptLife } from '../../config/transcript-life.js';
+import type { Call, ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
-import { turnCommand } from './turn-command.js';
-
-const word = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .refine((value) => value.isWellFormed(), 'must be valid Unicode text');
+import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { given } from '../shared/hooked.js';
+import { longText, sessionName } from './text-fields.js';
+import { tellable } from './texts.js';
+import { type Turn, turnCommand } from './turn-command.js';
 
 const turnKey = {
-  host_session_id: word(HOST_SESSION_LENGTH_MAX).describe('Session of the host'),
+  host_session_id: sessionName.describe('Session of the host'),
   host_turn_index: z.int().min(0).describe('Number of the turn in its session'),
 };
 
 const input = z.object({
   ...turnKey,
-  host_kind: word(HOST_LENGTH_MAX).describe('Kind of the host'),
+  host_kind: fields.words(limits.HOST_LENGTH_MAX).describe('Kind of the host'),
   namespace: fields.namespace.optional(),
   role: z.enum(TURN_ROLES),
-  content: word(TEXT_BYTES_MAX).refine(
-    (value) => Buffer.byteLength(value) <= TEXT_BYTES_MAX,
-    `must be at most ${TEXT_BYTES_MAX} bytes`,
-  ),
+  content: longText.refine((value) => !isBlank(value), 'must not be blank').describe('Text of the turn'),
   tool_calls: z
-    .array(z.object({ tool: word(HOST_SESSION_LENGTH_MAX), brief: z.string().max(TOOL_BRIEF_LENGTH_MAX) }))
-    .max(TOOL_CALLS_MAX)
-    .default([]),
+    .array(
+      z.object({ tool: fields.words(TAG_BYTES_MAX), brief: z.string().max(limits.TOOL_BRIEF_LENGTH_MAX) }),
+    )
+    .max(limits.TOOL_CALLS_MAX)
+    .default([])
+    .describe('Tools that the turn calls'),
   created_at: fields.instant.optional(),
-  transcript_path: word(LINE_PATH_BYTES_MAX).describe('The file in which it stands'),
+  ttl_secs: fields.ttlSecs.describe('How long the transcript is kept').optional(),
+  transcript_path: z
+    .string()
+    .min(1)
+    .refine(
+      (value) => value.isWellFormed() && Buffer.byteLength(value) <= limits.LINE_PATH_BYTES_MAX,
+      `must be valid Unicode text of at most ${limits.LINE_PATH_BYTES_MAX} bytes`,
+    )
+    .describe('The file in which it stands'),
   line_sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -64,6 +63,27 @@ export const recoverTurn = defineOperation({
   guards: { attestation: 'by-name' },
   // The same line again is answered with its memory.
   repeatable: () => true,
+  hooks: aroundOperation({
+    pre: [
+      {
+        event: 'pre_transcript_store',
+        firings: (asked: Input, _seen, call) => [
+          { namespace: placeOf(call, asked), payload: toldOf(call, asked) },
+        ],
+        apply: (asked, { namespace, content, ttl_secs }) => ({
+          ...asked,
+          ...given({ namespace, content, ttl_secs }),
+        }),
+      },
+      {
+        event: 'pre_store',
+        firings: (asked, _seen, call) => [
+          { namespace: placeOf(call, asked), payload: memoryOf(call, asked) },
+        ],
+        apply: (asked, { namespace, content }) => ({ ...asked, ...given({ namespace, content }) }),
+      },
+    ],
+  }),
   run: async (call, asked) => {
     const stored = await call.services.store.execute(commandOf(call, asked));
     if (!stored.ok) return failed(stored.error);
@@ -75,26 +95,49 @@ export const recoverTurn = defineOperation({
 /** What a turn of an agent's user, of the agent itself, or of anything else is called. */
 const CALLED: Readonly<Record<string, string>> = { user: 'operator-directive', assistant: 'agent-response' };
 
-function commandOf(call: Call, asked: Input) {
-  const { services, caller, now, nowMs } = call;
+const placeOf = ({ services }: ReadCall, { namespace }: Input): string =>
+  namespace ?? services.settings.defaultNamespace;
+
+/** What hooks see of the transcript. */
+function toldOf(call: ReadCall, asked: Input) {
+  const namespace = placeOf(call, asked);
+  const { ttlSeconds } = transcriptLife(call.services.settings, namespace);
+  return { namespace, content: asked.content, ttl_secs: asked.ttl_secs ?? ttlSeconds };
+}
+
+/** What hooks see of the memory that tells the turn; they rewrite its text and its namespace. */
+function memoryOf(call: ReadCall, asked: Input) {
+  const content = tellable(asked.content);
+  return { tier: 'long', namespace: placeOf(call, asked), content, confidence: 1, ...told(call, asked) };
+}
+
+/** A turn with a date ahead of this node's clock is dated now. */
+function createdAt({ now, nowMs }: ReadCall, { created_at: at }: Input): string {
+  return at === undefined || at > instantFromMs(nowMs + limits.TURN_AHEAD_MS) ? now : at;
+}
+
+function told(call: ReadCall, asked: Input): Turn['told'] {
   const { role, host_kind, transcript_path, line_sha256, tool_calls } = asked;
-  const latest = instantFromMs(nowMs + TURN_AHEAD_MS);
-  const createdAt = asked.created_at === undefined || asked.created_at > latest ? now : asked.created_at;
   const called = CALLED[role] ?? 'transcript-line';
+  return {
+    title: `L2 recovered ${role} turn ${line_sha256} @ ${createdAt(call, asked)}`,
+    tags: ['captured-via-l2', 'recovered-from-transcript', `host:${host_kind}`, `role:${role}`, called],
+    source: 'recover',
+    priority: role === 'user' ? 6 : 5,
+    metadata: { host_kind, transcript_path, line_sha256, role, capture_layer: 'L2', tool_calls },
+  };
+}
+
+function commandOf(call: Call, asked: Input) {
+  const { services, caller, now } = call;
+  const { role, host_kind, tool_calls, content, host_session_id, host_turn_index } = asked;
   return turnCommand(
     {
-      ...{ agentId: caller.agentId, namespace: asked.namespace ?? services.settings.defaultNamespace },
-      ...{ host_session_id: asked.host_session_id, host_turn_index: asked.host_turn_index },
-      ...{ role, host_kind, host_version: null, layer: 'L2', tool_calls, attest_level: 'self_signed' },
-      ...{ host_signature: null, host_pubkey: null, content: asked.content, createdAt },
-      ...{ ttlSeconds: null, path: transcript_path, lineSha256: line_sha256 },
-      told: {
-        title: `L2 recovered ${role} turn ${line_sha256} @ ${createdAt}`,
-        tags: ['captured-via-l2', 'recovered-from-transcript', `host:${host_kind}`, `role:${role}`, called],
-        source: 'recover',
-        priority: role === 'user' ? 6 : 5,
-        metadata: { host_kind, transcript_path, line_sha256, role, capture_layer: 'L2', tool_calls },
-      },
+      ...{ agentId: caller.agentId, namespace: placeOf(call, asked), content },
+      ...{ host_session_id, host_turn_index, role, host_kind, host_version: null, layer: 'L2', tool_calls },
+      ...{ attest_level: 'self_signed', host_signature: null, host_pubkey: null },
+      ...{ createdAt: createdAt(call, asked), ttlSeconds: asked.ttl_secs ?? null },
+      ...{ path: asked.transcript_path, lineSha256: asked.line_sha256, told: told(call, asked) },
     },
     { ...services, now, viewer: caller.viewer },
   );

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { folderSlugs } from '../../../cli/recover/host-files.js';
 import { PROJECT } from '../../architecture/source-files.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
+import { HookHome } from '../../support/hooks.js';
 import { run } from './cli-process.js';
 
 type Row = Record<string, unknown>;
@@ -201,6 +202,28 @@ describe('recover-previous-session', { timeout: 240_000 }, () => {
       ['--namespace', 'a//b'],
     ])
       assert.equal((await command('recover-previous-session', ...args, '--quiet')).code, 2, args.join(' '));
+  });
+
+  it('asks the hooks about each turn', async () => {
+    const hooks = new HookHome();
+    const guard = hooks.node(
+      "const { payload } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));",
+      'const says = (word) => payload.content.includes(word);',
+      "const deny = { action: 'deny', reason: 'a secret place', code: 403 };",
+      "const modify = { action: 'modify', delta: { content: 'no word of it' } };",
+      "if (says('runbook')) console.log(JSON.stringify(deny));",
+      "else if (says('Sundays')) console.log(JSON.stringify(modify));",
+    );
+    hooks.register({ event: 'pre_transcript_store', command: guard, fail_mode: 'closed' });
+    const recovered = await run(hooks.home, ['recover-previous-session', '--transcript', CLAUDE, '--json']);
+    assert.equal(recovered.code, 2);
+    const report = JSON.parse(recovered.out) as Row;
+    assert.equal(report['lines_atomised'], 4);
+    assert.match(String(report['errors']), /^line 5: .*a secret place/);
+    const { out } = await run(hooks.home, ['list', '--json']);
+    const contents = (JSON.parse(out) as { memories: Row[] }).memories.map(({ content }) => content);
+    assert.ok(contents.includes('no word of it'));
+    assert.ok(contents.every((content) => !/runbook|Sundays/.test(String(content))));
   });
 
   it('knows the names that clients give to the folder of a project', () => {
