@@ -69,7 +69,8 @@ const cleaned = (text: string): string =>
     .replace(/\r\n?/g, '\n')
     .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 
-const oneLine = (text: string): string => cleaned(text).replace(/\s+/g, ' ').trim();
+/** The text on one line. */
+export const oneLine = (text: string): string => cleaned(text).replace(/\s+/g, ' ').trim();
 
 /** An instant of a source, in seconds or milliseconds since 1970 or as text; null for anything else. */
 export function instantOf(value: unknown): string | null {

@@ -1,7 +1,9 @@
 import { basename } from 'node:path';
-import { TOOL_BRIEF_LENGTH_MAX, TOOL_CALLS_MAX } from '../../protocol/transcripts/limits.js';
+import { TAG_BYTES_MAX } from '../../protocol/base/limits.js';
+import { utf8Prefix } from '../../protocol/base/utf8.js';
+import { TEXT_BYTES_MAX, TOOL_BRIEF_LENGTH_MAX, TOOL_CALLS_MAX } from '../../protocol/transcripts/limits.js';
 import type { ToolCall, TurnRole } from '../../protocol/transcripts/transcript-kind.js';
-import { instantOf } from '../mine/conversation.js';
+import { instantOf, oneLine } from '../mine/conversation.js';
 import { textsOf } from '../mine/formats/exports.js';
 import type { SourceFile } from '../mine/source-file.js';
 import { documentOf, isObject, type Json, lineValues, objectsOf, textIn } from '../mine/text-of.js';
@@ -88,7 +90,7 @@ function said(
   at: string | null,
 ): Said | null {
   const parts = textIn(content) ?? textsOf(Array.isArray(content) ? content : [content]).join('\n');
-  const text = parts.toWellFormed().trim();
+  const text = utf8Prefix(parts.toWellFormed().trim(), TEXT_BYTES_MAX);
   const kept = tools.slice(0, TOOL_CALLS_MAX);
   if (text === '' && kept.length === 0) return null;
   const calls = kept.map(({ tool, brief }) => `${tool}: ${brief}`).join('; ');
@@ -107,7 +109,8 @@ const toolsIn = (content: unknown, type: string, input: string): ToolCall[] =>
 function callOf(name: unknown, input: unknown): ToolCall {
   const given = typeof input === 'string' ? input : (JSON.stringify(input) ?? '');
   const brief = given.slice(0, TOOL_BRIEF_LENGTH_MAX).toWellFormed();
-  return { tool: (textIn(name) ?? 'unknown').slice(0, 200).toWellFormed() || 'unknown', brief };
+  const tool = utf8Prefix(oneLine(textIn(name) ?? ''), TAG_BYTES_MAX).trim();
+  return { tool: tool === '' ? 'unknown' : tool, brief };
 }
 
 /** What a line is known by, whatever else stands in it (reference-gaps §4). */

@@ -9,6 +9,7 @@ import { READ_RECORDS_MAX } from '../../protocol/base/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { canonicalInstant } from '../../protocol/base/time.js';
+import { HOST_SESSION_LENGTH_MAX } from '../../protocol/transcripts/limits.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';
@@ -219,7 +220,7 @@ const callerFor = (caller: Caller, host: string): Caller =>
   caller.claimed === 'made' ? { ...caller, agentId: `ai:${host}`, claimed: 'explicit' } : caller;
 
 const keyOf = ({ session, index }: HostTurn) => ({
-  host_session_id: session.slice(0, 256),
+  host_session_id: session.slice(0, HOST_SESSION_LENGTH_MAX),
   host_turn_index: index,
 });
 

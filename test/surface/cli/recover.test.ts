@@ -204,6 +204,33 @@ describe('recover-previous-session', { timeout: 240_000 }, () => {
       assert.equal((await command('recover-previous-session', ...args, '--quiet')).code, 2, args.join(' '));
   });
 
+  it('takes turns and tools of any length', async () => {
+    const { home, recover, rows } = node();
+    const file = join(home, 'session.jsonl');
+    const content = [
+      { type: 'text', text: '漁'.repeat(400_000) },
+      { type: 'tool_use', name: `long\u0007 ${'x'.repeat(500)}`, input: { deep: 'y'.repeat(5000) } },
+      { type: 'tool_use', name: '', input: null },
+    ];
+    writeFileSync(
+      file,
+      `${JSON.stringify({ type: 'assistant', sessionId: 's', message: { role: 'assistant', content } })}\n`,
+    );
+    const { code, report } = await recover('--transcript', file);
+    assert.deepEqual([code, report['lines_atomised'], report['errors']], [0, 1, []]);
+    const [row] = await rows();
+    const calls = (row!['metadata'] as Row)['tool_calls'] as { tool: string; brief: string }[];
+    assert.deepEqual(
+      calls.map(({ tool, brief }) => [tool.length, brief.length]),
+      [
+        [128, 200],
+        [7, 4],
+      ],
+    );
+    assert.ok(Buffer.byteLength(String(row!['content'])) <= 65_536);
+    assert.equal((await recover('--transcript', file)).report['fast_path_hit'], true);
+  });
+
   it('asks the hooks about each turn', async () => {
     const hooks = new HookHome();
     const guard = hooks.node(
