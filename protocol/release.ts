@@ -21,7 +21,12 @@ import {
 import type { CoordinationQueries } from './coordination/queries.js';
 import * as coordinationReads from './coordination/reads.js';
 import { routineKind, routineRunKind } from './coordination/routine-kind.js';
-import { createRoutineCommand, freezeRoutineCommand, runRoutineCommand } from './coordination/routines.js';
+import {
+  createRoutineCommand,
+  freezeRoutineCommand,
+  runRoutineCommand,
+  sweepRunsCommand,
+} from './coordination/routines.js';
 import { signalKind } from './coordination/signal-kind.js';
 import { signalReceiptKind } from './coordination/signal-receipt-kind.js';
 import {
@@ -237,6 +242,7 @@ const DECLARED = [
   createRoutineCommand,
   freezeRoutineCommand,
   runRoutineCommand,
+  sweepRunsCommand,
   subscribeCommand,
   unsubscribeCommand,
   recordDeliveriesCommand,

@@ -2,6 +2,7 @@ import { ADOPTIONS_MAX } from '../../protocol/base/limits.js';
 import type { Instant, PeerId } from '../../protocol/base/meanings.js';
 import { checkpointKind } from '../../protocol/coordination/checkpoint-kind.js';
 import { SWEEP_BATCH_MAX } from '../../protocol/coordination/limits.js';
+import { routineRunKind } from '../../protocol/coordination/routine-kind.js';
 import { signalKind } from '../../protocol/coordination/signal-kind.js';
 import { signalReceiptKind } from '../../protocol/coordination/signal-receipt-kind.js';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
@@ -38,13 +39,8 @@ async function expired<I extends object>(
  * nodes whose subjects it adopted.
  */
 export async function expireCheckpoints(store: Store, peerId: PeerId, now: Instant): Promise<boolean> {
-  const adopted = await store.query({
-    ...{ kind: 'find-records', of: adoptionKind.name, where: { home: peerId }, limit: ADOPTIONS_MAX },
-    ...{ viewer: null, now, skipDamaged: true },
-  });
-  const makers = adopted.ok ? rowsOf(adoptionKind, adopted.value).map(({ peer_id }) => peer_id) : [];
   const ids: string[] = [];
-  for (const maker of new Set([peerId, ...makers])) {
+  for (const maker of await makersHere(store, peerId, now)) {
     const due = await store.query({
       ...{ kind: 'find-records', of: checkpointKind.name, order: { by: 'deadline_at' } },
       where: { maker, state: 'pending', deadline_at: { to: now } },
@@ -56,4 +52,30 @@ export async function expireCheckpoints(store: Store, peerId: PeerId, now: Insta
   const batch = ids.slice(0, SWEEP_BATCH_MAX);
   const done = await store.execute({ kind: 'expire-checkpoints', ids: batch }, { lane: 'background' });
   return done.ok && done.value.expired >= SWEEP_BATCH_MAX;
+}
+
+/** Removes the runs of this node, and of those that it adopted, that ended before an instant. Answers whether there may be more. */
+export async function sweepRuns(store: Store, peerId: PeerId, before: Instant): Promise<boolean> {
+  const ids: string[] = [];
+  for (const maker of await makersHere(store, peerId, before)) {
+    const ended = await store.query({
+      ...{ kind: 'find-records', of: routineRunKind.name, where: { maker, finished_at: { to: before } } },
+      ...{ order: { by: 'finished_at' }, limit: SWEEP_BATCH_MAX },
+      ...{ viewer: null, now: before, skipDamaged: true },
+    });
+    if (ended.ok) ids.push(...rowsOf(routineRunKind, ended.value).map((each) => routineRunKind.idOf(each)!));
+  }
+  if (ids.length === 0) return false;
+  const done = await store.execute({ kind: 'sweep-runs', ids, before }, { lane: 'background' });
+  return done.ok && done.value.removed >= SWEEP_BATCH_MAX;
+}
+
+/** The nodes whose subjects have their home here: this one, and those that it adopted. */
+async function makersHere(store: Store, peerId: PeerId, now: Instant): Promise<readonly PeerId[]> {
+  const adopted = await store.query({
+    ...{ kind: 'find-records', of: adoptionKind.name, where: { home: peerId }, limit: ADOPTIONS_MAX },
+    ...{ viewer: null, now, skipDamaged: true },
+  });
+  const makers = adopted.ok ? rowsOf(adoptionKind, adopted.value).map(({ peer_id }) => peer_id) : [];
+  return [...new Set([peerId, ...makers])];
 }

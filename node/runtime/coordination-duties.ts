@@ -1,5 +1,5 @@
 import { LeaseTerms } from '../../actors/coordination/leases.js';
-import { expireCheckpoints, sweepSignals } from '../../actors/coordination/signals.js';
+import { expireCheckpoints, sweepRuns, sweepSignals } from '../../actors/coordination/signals.js';
 import { sweepActions } from '../../actors/coordination/sweep.js';
 import { ACTION_SWEEP_MS, LEASE_ROUND_MS } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
@@ -26,15 +26,16 @@ const leases: Duty = {
   },
 };
 
-/** Removes finished actions. A clock that is ahead would take those of today for old ones. */
+/** Removes finished actions, and runs of routines. A clock that is ahead would take those of today for old ones. */
 const actions: Duty = {
   ...{ name: 'actions', every: ACTION_SWEEP_MS, first: 20_000, needs: ['clock'] },
   run:
-    ({ store, settings, clock }) =>
+    ({ store, peerId, settings, clock }) =>
     async () => {
       const seconds = settings.actionKeptDays * DAY_SECONDS;
-      await sweepActions(store, instantAfter(instantFromMs(clock.nowMs()), -seconds));
-      return null;
+      const before = instantAfter(instantFromMs(clock.nowMs()), -seconds);
+      await sweepActions(store, before);
+      return (await sweepRuns(store, peerId, before)) ? { afterMs: 0 } : null;
     },
 };
 

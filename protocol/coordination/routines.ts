@@ -9,7 +9,7 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import { numbered } from '../decide/home.js';
 import { appendAudit, type Mutation } from '../decide/mutations.js';
 import { digestOfText, type Reading, recordsWith } from '../decide/reads.js';
-import { putRecord, recordRow } from '../decide/record-writes.js';
+import { dropRecord, putRecord, recordRow } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { homeId } from '../kinds/home.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -17,7 +17,7 @@ import { instant } from '../kinds/replicated-value.js';
 import { type Acting, chargedBy, isActing, isBytes, viewerOf } from './charged-by.js';
 import { seesAs } from './checkpoint-kind.js';
 import { homeHere, ownPeer } from './home-here.js';
-import { SAME_ID_MAX, SIGNED_SKEW_MS } from './limits.js';
+import { SAME_ID_MAX, SIGNED_SKEW_MS, SWEEP_BATCH_MAX } from './limits.js';
 import { type ActionPlan, planActions } from './plan-actions.js';
 import { signatureHolds } from './reads.js';
 import { type Routine, type RoutineRun, routineKind, routineRunKind, signableOf } from './routine-kind.js';
@@ -61,6 +61,20 @@ export interface RunRoutine extends Acting {
 /** What `run-routine` answers. */
 export interface RunOutcome {
   readonly run: RoutineRun;
+}
+
+/** Removes runs that ended long ago, of which this node is the home. */
+export interface SweepRuns {
+  readonly kind: 'sweep-runs';
+  /** Ids of records. */
+  readonly ids: readonly string[];
+  /** Runs that ended later stay. */
+  readonly before: Instant;
+}
+
+/** What `sweep-runs` answers. */
+export interface SweepRunsOutcome {
+  readonly removed: number;
 }
 
 function* decideCreateRoutine({ routine, again }: CreateRoutine): Deciding<RoutineOutcome> {
@@ -185,6 +199,25 @@ function* routineNamed(routineId: string): Reading<Row<Routine> | null> {
   const row = found.find(({ image }) => (image as Routine).maker === self) ?? found[0];
   return row === undefined ? null : yield* recordRow(routineKind, row.id);
 }
+
+/** Leaves what another node decides, and what has not ended or ended lately. */
+function* decideSweepRuns({ ids, before }: SweepRuns): Deciding<SweepRunsOutcome> {
+  const removals: Mutation[] = [];
+  for (const id of ids.slice(0, SWEEP_BATCH_MAX)) {
+    const row = yield* recordRow(routineRunKind, id);
+    const ended = row?.image.finished_at ?? null;
+    if (row === null || ended === null || ended > before || 'elsewhere' in (yield* homeHere(id))) continue;
+    const facts = yield* numbered(id, { rest: NO_REST });
+    removals.push({ ...dropRecord(routineRunKind, row, 'ended'), facts });
+  }
+  return decided({ removed: removals.length }, removals);
+}
+
+export const sweepRunsCommand = defineCommand({
+  kind: 'sweep-runs',
+  decide: decideSweepRuns,
+  gate: 'upkeep',
+});
 
 export const createRoutineCommand = defineCommand({
   kind: 'create-routine',

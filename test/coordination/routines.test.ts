@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { sweepRuns } from '../../actors/coordination/signals.js';
 import { systemCrypto } from '../../node/seams.js';
 import { routineEnvelopeBytes } from '../../protocol/coordination/signed.js';
 import {
@@ -259,6 +260,18 @@ describe('routines', () => {
         (await bob.refused('memory_routine_list', { namespace, ...bad })).code,
         'VALIDATION_FAILED',
       );
+  });
+
+  it('have runs that are removed some time after their end', async () => {
+    const id = await frozen({ template: { actions: [{ kind: 'k', title: 't' }] } });
+    const ran = await bob.run('memory_routine_run', { routine_id: id, arguments: {} });
+    const run_id = (ran['run'] as Fields)['id'];
+    const { store, peerId } = node.services;
+    await sweepRuns(store, peerId, new Date(Date.now() - 60_000).toISOString());
+    assert.notEqual((await bob.run('memory_routine_status', { run_id }))['run'], null);
+    await sweepRuns(store, peerId, new Date(Date.now() + 1000).toISOString());
+    assert.deepEqual(await bob.run('memory_routine_status', { run_id }), { run: null });
+    assert.equal(await sweepRuns(store, peerId, new Date(Date.now() + 1000).toISOString()), false);
   });
 
   it('write into the audit chain what was made, frozen and run', async () => {

@@ -5,6 +5,7 @@ import { systemCrypto } from '../../node/seams.js';
 import { instantAfter } from '../../protocol/base/time.js';
 import { SIGNAL_TYPES } from '../../protocol/coordination/signal-kind.js';
 import { signalEnvelopeBytes } from '../../protocol/coordination/signed.js';
+import { openHttpNode } from '../surface/http/http-node.js';
 import {
   type CoordinationNode,
   type Fields,
@@ -255,6 +256,19 @@ describe('the quota of signals', () => {
     await new Promise((resolve) => setTimeout(resolve, 1100));
     await sweepSignals(node.services.store, node.services.peerId, new Date().toISOString());
     await alice.run('memory_signal_send', send);
+    await node.close();
+  });
+
+  it('is a 429 over HTTP that says which limit', async () => {
+    const node = await openHttpNode({ maxStorageBytes: 1000 });
+    const body = { namespace: 'team', subject: 'x', body: 'y'.repeat(2000) };
+    const { status, json } = await node.send('POST', '/api/v1/signals', body, { 'x-agent-id': ALICE });
+    const { error, code, limit, current, max, agent_id } = json!;
+    assert.deepEqual(
+      [status, code, limit, current, max, agent_id],
+      [429, 'QUOTA_EXCEEDED', 'storage_bytes', 0, 1000, ALICE],
+    );
+    assert.match(String(error), /storage_bytes/);
     await node.close();
   });
 });
