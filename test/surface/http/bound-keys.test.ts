@@ -40,6 +40,7 @@ const INPUTS: Readonly<Record<string, (id: string, agent: string) => Record<stri
   agent_bind_key: () => ({ pubkey_b64: NEW_KEY }),
   memory_signal_send: () => ({ namespace: 'team', subject: 's' }),
   memory_action_transition: () => ({ to: 'claimed' }),
+  memory_capture_turn: () => ({ host_session_id: 's', host_turn_index: 0, role: 'user', content: 'c' }),
   memory_notify: () => ({ target_agent_id: 'ai:other', title: 't', payload: 'p' }),
   memory_inbox_read: () => ({ all: true }),
   memory_share: (id) => ({ source_memory_id: id, target_agent_id: 'ai:other' }),
