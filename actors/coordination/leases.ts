@@ -1,14 +1,20 @@
 import {
   LEASE_ADOPTION_ROUND_MS,
+  LEASE_PAGE_ROWS,
   LEASE_ROUND_MS,
-  LEASES_LOOKED_MAX,
   REMOVE_BATCH_MAX,
 } from '../../protocol/base/limits.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import { type LeaseTerm, leaseKind, leaseTermKind } from '../../protocol/coordination/lease-kind.js';
+import {
+  type Lease,
+  type LeaseTerm,
+  leaseKind,
+  leaseTermKind,
+} from '../../protocol/coordination/lease-kind.js';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
-import { type FindRecords, rowsOf } from '../../protocol/kinds/find.js';
+import type { FindRecords, FindValue, FoundRecords, Where } from '../../protocol/kinds/find.js';
 import { nameOf } from '../../protocol/kinds/home.js';
 import type { Store } from '../../storage/port.js';
 import type { NextRound } from '../core/loop.js';
@@ -91,21 +97,24 @@ export class LeaseTerms {
 
   /** The actions whose leases somebody holds, of whatever home. */
   private async held(): Promise<readonly string[] | null> {
-    const found = await this.find({ of: leaseKind.name, where: { holder: { from: '' } } });
-    return found === null ? null : rowsOf(leaseKind, found).map(({ action_id }) => action_id);
+    const held = await this.all<Lease>(leaseKind.name, { holder: { from: '' } });
+    return held === null ? null : held.map(({ action_id }) => action_id);
   }
 
-  private async all<R extends object>(of: string): Promise<readonly R[] | null> {
-    const found = await this.find({ of });
-    return found === null ? null : (found.rows as readonly R[]);
-  }
-
-  private async find(asked: Pick<FindRecords, 'of' | 'where'>) {
-    const now = instantFromMs(this.clock.nowMs());
-    const found = await this.store.query({
-      ...{ kind: 'find-records', limit: LEASES_LOOKED_MAX, viewer: null, now, skipDamaged: true },
-      ...asked,
-    });
-    return found.ok ? found.value : null;
+  /** All rows of a kind that meet conditions; null where the store does not answer. */
+  private async all<R extends object>(of: string, where: Where = {}): Promise<readonly R[] | null> {
+    const rows: R[] = [];
+    let after: readonly FindValue[] | null = null;
+    do {
+      const asked: FindRecords = {
+        ...{ kind: 'find-records', of, where, limit: LEASE_PAGE_ROWS, skipDamaged: true, viewer: null },
+        ...{ now: instantFromMs(this.clock.nowMs()), ...(after === null ? {} : { after }) },
+      };
+      const page: Result<FoundRecords> = await this.store.query(asked);
+      if (!page.ok) return null;
+      rows.push(...(page.value.rows as readonly R[]));
+      after = page.value.next;
+    } while (after !== null);
+    return rows;
   }
 }

@@ -28,5 +28,5 @@ export const LEASE_SECONDS_MAX = 365 * 86_400;
 export const LEASE_ROUND_MS = 500;
 /** How often it looks for leases whose terms nobody counts, after a restart or an adoption. */
 export const LEASE_ADOPTION_ROUND_MS = 10_000;
-/** Leases that it looks at in one round. */
-export const LEASES_LOOKED_MAX = 10_000;
+/** Leases, or terms, that it reads at a time. */
+export const LEASE_PAGE_ROWS = 1000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LeaseTerms } from '../../actors/coordination/leases.js';
-import { LEASE_ADOPTION_ROUND_MS } from '../../protocol/base/limits.js';
+import { LEASE_ADOPTION_ROUND_MS, LEASE_PAGE_ROWS } from '../../protocol/base/limits.js';
 import { tokenAfter } from '../../protocol/coordination/lease-kind.js';
 import type { Replica } from '../support/replicas.js';
 import { replica } from '../support/replicas.js';
@@ -273,6 +273,20 @@ describe('the term of a lease', () => {
     assert.equal((await leaseOf(one, id)).holder, 'ai:a');
     await owner.pass(LEASE_ADOPTION_ROUND_MS / 1000);
     assert.equal((await leaseOf(one, id)).holder, null);
+  });
+});
+
+describe('many leases', () => {
+  it('all end, also those beyond one page', async () => {
+    const one = home();
+    const owner = new Owner(one);
+    const count = LEASE_PAGE_ROWS + 50;
+    for (let at = 0; at < count; at += 1) await done(one, acquiring(await made(one), 'ai:a', 1));
+    const held = one.db.prepare("SELECT count(*) FROM records WHERE kind = 'lease' AND owner_id IS NOT NULL");
+    assert.equal(held.pluck().get(), count);
+    await owner.pass(1);
+    assert.equal(held.pluck().get(), 0);
+    assert.equal(one.db.prepare('SELECT count(*) FROM lease_term').pluck().get(), 0);
   });
 });
 

@@ -105,6 +105,39 @@ describe('coordination between two nodes', { timeout: 240_000 }, () => {
     assert.deepEqual([seen['read_at'], seen['acknowledged_at']], [read_at, acknowledged_at]);
   });
 
+  it('leases and moves actions on the node that made them, also from one that is behind', async () => {
+    const made = await alice.run('memory_action_create', { namespace: 'team', kind: 'work', title: 'do it' });
+    const id = made['id'];
+    const action = async (who: Agent) =>
+      (await who.run('memory_action_get', { id }))['action'] as Fields | null;
+    const stateFor = async (who: Agent) => (await action(who))?.['state'];
+    await until('the action is there', async () => (await stateFor(bob)) === 'pending', PATIENT);
+    const lease = async (who: Agent, holder: string, ttl_secs: number) =>
+      (await who.run('memory_lease_acquire', { action_id: id, holder, ttl_secs }))['lease'] as Fields;
+    const first = await lease(bob, BOB, 3);
+    const token = { fencing_token: first['fencing_token'] };
+    // Nobody waits for what the home has written to arrive on the other node.
+    for (const to of ['claimed', 'in_progress'])
+      await bob.run('memory_action_transition', { id, to, ...token });
+    assert.deepEqual([await stateFor(alice), (await action(alice))?.['claimed_by']], ['in_progress', BOB]);
+    const held = await eve.refused('memory_lease_acquire', { action_id: id, holder: EVE });
+    assert.deepEqual([held['code'], held['holder']], ['LEASE_HELD', BOB]);
+    const ended = async () => (await alice.run('memory_lease_get', { action_id: id }))['lease'] === null;
+    await until('the home has ended the lease', ended, PATIENT);
+    const renewal = { action_id: id, holder: BOB, ...token };
+    assert.equal((await bob.refused('memory_lease_renew', renewal))['code'], 'LEASE_LOST');
+    const second = await lease(eve, EVE, 600);
+    assert.ok(Number(second['fencing_token']) > Number(first['fencing_token']));
+    const late = await bob.refused('memory_action_transition', { id, to: 'done', ...token });
+    assert.equal(late['code'], 'LEASE_LOST');
+    const done = { id, to: 'done', fencing_token: second['fencing_token'], claimed_by: EVE };
+    await eve.run('memory_action_transition', done);
+    await until('the end is there', async () => (await stateFor(bob)) === 'done', PATIENT);
+    const { last_transition: last } = await alice.run('memory_action_get', { id });
+    const { moved_by, claimed_by, verified } = last as Fields;
+    assert.deepEqual([moved_by, claimed_by, verified], [EVE, EVE, true]);
+  });
+
   it('decides checkpoints on the node that made them, whoever asks where', async () => {
     const made = await alice.run('memory_checkpoint_create', { namespace: 'team', title: 'ship it' });
     const id = made['id'];
