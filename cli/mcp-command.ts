@@ -47,6 +47,7 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
     profile: settings.profile,
     identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),
     runner,
+    nag: { first: settings.captureNagThreshold, second: settings.captureNagEscalateThreshold },
     input: process.stdin,
     output: process.stdout,
     scheduler: systemScheduler,

@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
 import type { ToolRunner } from './call-tool.js';
+import type { CaptureNag } from './capture-nag.js';
 import type { Tools } from './mcp-server.js';
 
 /** The answer of every tool while the node cannot be opened; the message says what the operator can do. */
@@ -40,6 +41,7 @@ export class NodeTools implements Tools {
     private readonly profile: Profile,
     private readonly identity: LocalIdentity,
     private readonly runner: SessionRunner,
+    private readonly nag: CaptureNag,
   ) {}
 
   /** Starts to open the node; a failure shows at the next call, which tries again. */
@@ -83,11 +85,16 @@ export class NodeTools implements Tools {
     } catch (error) {
       return unavailable(error as Error);
     }
-    return callTool(operation, args, {
+    const result = await callTool(operation, args, {
       runner: this.runner,
       identity: this.identity,
       clientName,
       profile: this.profile,
     });
+    const named = typeof args['agent_id'] === 'string' ? args['agent_id'] : '';
+    const reminder = this.nag.after(operation, named);
+    return reminder === null
+      ? result
+      : { ...result, content: [...result.content, { type: 'text' as const, text: reminder }] };
   }
 }

@@ -3,6 +3,7 @@ import { PARENT_POLL_MS } from '../../protocol/base/limits.js';
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
+import { CaptureNag, type NagThresholds } from './capture-nag.js';
 import { LineTransport } from './line-transport.js';
 import { createMcpServer } from './mcp-server.js';
 import { NodeTools, type SessionRunner } from './node-tools.js';
@@ -11,6 +12,7 @@ export interface StdioSession {
   readonly profile: Profile;
   readonly identity: LocalIdentity;
   readonly runner: SessionRunner;
+  readonly nag: NagThresholds;
   readonly input: Readable;
   readonly output: Writable;
   readonly scheduler: Scheduler;
@@ -28,7 +30,7 @@ export interface StdioSession {
  */
 export async function serveStdio(session: StdioSession): Promise<void> {
   const transport = new LineTransport(session.input, session.output);
-  const tools = new NodeTools(session.profile, session.identity, session.runner);
+  const tools = new NodeTools(session.profile, session.identity, session.runner, new CaptureNag(session.nag));
   const server = createMcpServer(tools);
   let parentPoll: Timer | null = null;
 
