@@ -167,6 +167,82 @@ const adoption = (lost: string) => ({
   ...{ peer_id: lost, home: peer.peerId, number: 7, adopted_at: NOW, adopted_by: 'ai:x', rest: {} },
 });
 
+const SHA = 'ab'.repeat(32);
+const unsigned = { signature: null, public_key: null, rest: {} };
+const at = { created_at: NOW, updated_at: NOW, expires_at: '9999-01-01T00:00:00.000Z' };
+
+/** What records of coordination and of transcripts say, by kind, besides their namespace and their maker. */
+const SAID: Readonly<Record<string, object>> = {
+  action: {
+    ...{ action_id: 'own', action_kind: 'task', title: 'evil', payload: '{}', priority: 0, state: 'pending' },
+    ...{ agent_id: null, created_by: 'ai:x', claimed_by: null, metadata: {}, last: null, ...at, rest: {} },
+  },
+  action_edge: { from_action: 'a', to_action: 'b', edge_type: 'requires', created_by: 'ai:x', ...at },
+  lease: { action_id: 'own', holder: 'ai:x', token: 1, ttl_secs: 60, acquired_at: NOW },
+  signal: {
+    ...{
+      signal_id: 's',
+      from_agent: 'ai:x',
+      to_agent: null,
+      subject: 'evil',
+      body: '1',
+      signal_type: 'notify',
+    },
+    ...{ in_reply_to: null, correlation_id: null, reference_ids: [], ...at, ...unsigned },
+  },
+  signal_receipt: {
+    signal_id: 's',
+    reader: 'ai:x',
+    from_agent: 'ai:y',
+    read_at: NOW,
+    acknowledged_at: NOW,
+    ...at,
+  },
+  blob: { sha256: SHA, data: 'qrpg', size: 3, agent_id: 'ai:x' },
+  transcript: {
+    ...{ agent_id: 'ai:x', host_session_id: 's', host_turn_index: 1, role: 'user', layer: 'L4' },
+    ...{ attest_level: 'self_signed', host_kind: 'evil', host_version: null, content_sha256: SHA },
+    ...{ blob_id: `team/x|${SHA}`, original_size: 3, compressed_size: 5, memory_id: 'desk', tool_calls: [] },
+    ...{ host_signature: null, host_pubkey: null, captured_by: peer.peerId, archived_at: null, ...at },
+  },
+  offload: {
+    ...{ ref_id: 'ofl_1', agent_id: 'ai:x', content_sha256: SHA, blob_id: `team/x|${SHA}`, size: 3 },
+    ...{ stored_at: NOW, expires_at: null },
+  },
+  checkpoint: {
+    ...{ checkpoint_id: 'c', title: 'evil', condition_type: 'approval', condition: {}, state: 'pending' },
+    ...{ created_by: 'ai:x', deadline_at: null, resolved_by: null, resolution: null, resolution_note: null },
+    ...{ resolved_at: null, metadata: {}, ...at, ...unsigned },
+  },
+  routine: {
+    ...{ routine_id: 'r', name: 'evil', template: {}, parameters: '[]', state: 'draft', created_by: 'ai:x' },
+    ...{ frozen_at: null, metadata: {}, ...at, ...unsigned },
+  },
+  routine_run: {
+    ...{ run_id: 'r', routine_id: 'x', arguments: {}, state: 'completed', created_action_ids: [] },
+    ...{ created_by: 'ai:x', started_at: NOW, finished_at: NOW, error: null, metadata: {} },
+  },
+};
+
+/** Such a record, under a header inside the scope. */
+function said(name: string, namespace: string, maker: string = peer.peerId): WireOperation {
+  const kind = KINDS.of(name) as Kind;
+  const image = { ...SAID[name], namespace, maker, rest: {} };
+  return put(kind, kind.idOf(image) ?? `${maker}/own`, image);
+}
+
+const placed = Object.fromEntries(
+  Object.keys(SAID).map((name) => [
+    name,
+    () => [
+      [said(name, 'finance'), 'invalid'] as const,
+      ...((KINDS.of(name) as Kind).writer === 'anybody'
+        ? []
+        : [[said(name, 'team/x', self()), 'not_home'] as const]),
+    ],
+  ]),
+);
+
 /** By kind: operations about something outside the scope, and how the node parks them. */
 const OUTSIDE: Readonly<Record<string, () => readonly (readonly [WireOperation, string])[]>> = {
   memory: () => [
@@ -219,6 +295,7 @@ const OUTSIDE: Readonly<Record<string, () => readonly (readonly [WireOperation, 
     [put(receiptKind, 'letter', receipt('letter')), 'out_of_scope'],
     [drop(receiptKind as never, 'letter'), 'out_of_scope'],
   ],
+  ...placed,
 };
 
 async function push(operations: readonly WireOperation[]) {
@@ -256,6 +333,7 @@ describe('records of a peer with a scope', () => {
       put(rememberedKind, 'store:write|ai:evil|team/x', remembered('team/x')),
       put(receiptKind, 'desk', receipt('desk')),
       drop(aliasKind as never, 'desk|the bank'),
+      ...Object.keys(SAID).map((name) => said(name, 'team/x')),
     ];
     assert.deepEqual(await push(inside), { refused: [], applied: inside.length, parked: [] });
   });

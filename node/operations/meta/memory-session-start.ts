@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import * as limits from '../../../protocol/base/limits.js';
 import { failed, ok } from '../../../protocol/base/result.js';
-import { memoryJson } from '../../../protocol/memory/memory.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
@@ -10,7 +9,7 @@ import { attachedOutput, attachedStandards } from '../core/attached-standards.js
 import { emptyAbove } from '../core/empty-above.js';
 import { sessionName } from '../core/recall-request.js';
 import { omittedDamaged } from '../shared/filter.js';
-import { judgedMemories } from '../shared/shown-memories.js';
+import { shownMemories } from '../shared/shown-memories.js';
 import { type SessionRow, sessionRows } from './session-rows.js';
 
 const input = z.object({
@@ -81,7 +80,7 @@ async function sessionStart(call: ReadCall, asked: Input) {
   const counted = await withinBudget(call, found.value.rows, asked);
   if (!counted.ok) return failed(counted.error);
   const { rows, tokensUsed } = counted.value;
-  const memories = await judgedMemories(
+  const memories = await shownMemories(
     call,
     rows.map(({ memory }) => memory),
   );
@@ -92,7 +91,7 @@ async function sessionStart(call: ReadCall, asked: Input) {
   );
   return ok({
     memories: memories.map((memory, index) => {
-      const { content, ...shown } = memoryJson(memory);
+      const { content, ...shown } = memory as Record<string, unknown>;
       const text = asked.content === 'none' ? {} : { content };
       return { ...shown, ...text, score: 0, ...similarTo(rows[index]!) } as never;
     }),

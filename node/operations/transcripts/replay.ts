@@ -104,7 +104,7 @@ async function replay(call: ReadCall, asked: Input): Promise<Answer> {
   if (anchors.value === null) return ok(nothing);
   const refusal = refusalOf(call, [...anchors.value.values()]);
   if (refusal !== null) return fail('GOVERNANCE_REFUSED', refusal.message, refusal.details);
-  const found = await transcriptsOf(call, [...anchors.value.keys()]);
+  const found = await transcriptsOf(call, anchors.value);
   if (!found.ok) return failed(found.error);
   const begin = found.value.findIndex((row) => asked.after === undefined || isAfter(row, asked.after));
   const left = begin < 0 ? [] : found.value.slice(begin);
@@ -161,8 +161,12 @@ function refusalOf({ services: { settings }, caller: { viewer } }: ReadCall, nam
   return null;
 }
 
-/** The turns of memories, by their instant and then by their id. */
-async function transcriptsOf(call: ReadCall, ids: readonly string[]): Promise<Result<readonly Transcript[]>> {
+/** The turns of memories, by their instant and then by their id. One of another namespace than its memory does not count: a peer with a scope can write it. */
+async function transcriptsOf(
+  call: ReadCall,
+  anchors: ReadonlyMap<string, string>,
+): Promise<Result<readonly Transcript[]>> {
+  const ids = [...anchors.keys()];
   const all = new Map<string, Transcript>();
   for (let at = 0; at < ids.length; at += READ_RECORDS_MAX) {
     const found = await call.services.store.query({
@@ -170,7 +174,8 @@ async function transcriptsOf(call: ReadCall, ids: readonly string[]): Promise<Re
       ...{ where: { memory_id: { in: ids.slice(at, at + READ_RECORDS_MAX) } }, limit: LINEAGE_MEMORIES_MAX },
     });
     if (!found.ok) return failed(found.error);
-    for (const row of rowsOf(transcriptKind, found.value)) all.set(transcriptId(row), row);
+    for (const row of rowsOf(transcriptKind, found.value))
+      if (row.namespace === anchors.get(row.memory_id)) all.set(transcriptId(row), row);
   }
   const order = (a: Transcript, b: Transcript) => (isAfter(a, [b.created_at, transcriptId(b)]) ? 1 : -1);
   return ok([...all.values()].sort(order));

@@ -133,7 +133,7 @@ describe('a hostile client of the local socket', { timeout: 240_000 }, () => {
       ['dbPath', '/elsewhere/mnemesh.db', /another database/],
       ['keyDir', '/elsewhere/keys', /other keys/],
       ['version', '0.0.0', /release/],
-      ['protocol', 2, /release/],
+      ['protocol', 3, /release/],
     ] as const) {
       const client = (await RawClient.connect(path)).read();
       client.send({ ...greetingFor(home), [member]: value });
