@@ -1,5 +1,5 @@
 import { canonicalJson } from '../base/canonical-json.js';
-import { ACTIONS_PLANNED_MAX, EDGES_PLANNED_MAX } from '../base/limits.js';
+import { ACTION_EDGES_MAX, ACTIONS_PLANNED_MAX, EDGES_PLANNED_MAX } from '../base/limits.js';
 import type { AgentId } from '../base/meanings.js';
 import { fail, failed, failure, ok, type Result } from '../base/result.js';
 import type { DecisionContext } from '../decide/deciding.js';
@@ -78,7 +78,7 @@ export function* planActions(
       appendAudit({ event: { agentId: createdBy, type: 'coordination.action_create', payload } }),
     );
   }
-  for (const { from, to, type } of edges)
+  for (const { from, to, type } of distinct(edges))
     mutations.push(...(yield* edgeWrites(edgeOf(actions[from]!, actions[to]!, type, createdBy, now))));
   return ok({ actions, mutations });
 }
@@ -120,9 +120,15 @@ export function* edgeWrites(edge: ActionEdge): Reading<readonly Mutation[]> {
   return [write, appendAudit({ event: { agentId, type: 'coordination.action_add_edge', payload } })];
 }
 
+/** An edge that a plan names twice is made once: a transaction writes no record twice. */
+const distinct = (edges: readonly PlannedEdge[]): readonly PlannedEdge[] => [
+  ...new Map(edges.map((edge) => [`${edge.from}|${edge.to}|${edge.type}`, edge])).values(),
+];
+
 function edgesProblem(actions: readonly NewAction[], edges: readonly PlannedEdge[]) {
   const waits = new Map<number, number[]>();
-  for (const { from, to, type } of edges) {
+  const counts = new Map<number, number>();
+  for (const { from, to, type } of distinct(edges)) {
     const isPlace = (place: number) => Number.isInteger(place) && place >= 0 && place < actions.length;
     if (!isPlace(from) || !isPlace(to)) {
       const message = `an edge goes from ${from} to ${to}, and the actions are 0 to ${actions.length - 1}`;
@@ -132,10 +138,16 @@ function edgesProblem(actions: readonly NewAction[], edges: readonly PlannedEdge
       const message = `an edge goes from action ${from} to itself`;
       return failure('VALIDATION_FAILED', message, { fields: ['edges'] });
     }
+    for (const place of [from, to]) counts.set(place, (counts.get(place) ?? 0) + 1);
     const waiting = waitingOf({ from_action: String(from), to_action: String(to), edge_type: type });
     if (waiting === null) continue;
     const place = Number(waiting.waits);
     waits.set(place, [...(waits.get(place) ?? []), Number(waiting.for)]);
+  }
+  const full = [...counts].find(([, count]) => count > ACTION_EDGES_MAX);
+  if (full !== undefined) {
+    const message = `action ${full[0]} has ${full[1]} edges, and ${ACTION_EDGES_MAX} are the most`;
+    return failure('VALIDATION_FAILED', message, { fields: ['edges'] });
   }
   const circular = inCycles(waits);
   const back = edges.find(

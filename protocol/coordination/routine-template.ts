@@ -1,5 +1,10 @@
 import { hasControlCharacter, isBlank } from '../base/ids.js';
-import { ACTION_JSON_BYTES_MAX, ACTION_KIND_LENGTH_MAX, METADATA_DEPTH_MAX } from '../base/limits.js';
+import {
+  ACTION_JSON_BYTES_MAX,
+  ACTION_KIND_LENGTH_MAX,
+  ACTION_PRIORITY_MAX,
+  METADATA_DEPTH_MAX,
+} from '../base/limits.js';
 import { fail, ok, type Result } from '../base/result.js';
 import { characters, utf8Bytes } from '../base/utf8.js';
 import { isInteger, isObject, isText } from '../kinds/payload.js';
@@ -57,7 +62,9 @@ function actionProblem(action: unknown): string | null {
   const missing = ['kind', 'title'].find((name) => !isText(action[name]) || action[name] === '');
   if (missing !== undefined) return `needs a text as ${missing}`;
   const { priority = 0 } = action;
-  return isInteger(priority) ? null : 'needs an integer as priority';
+  return isInteger(priority) && Math.abs(priority as number) <= ACTION_PRIORITY_MAX
+    ? null
+    : `needs an integer from -${ACTION_PRIORITY_MAX} to ${ACTION_PRIORITY_MAX} as priority`;
 }
 
 function edgeProblem(edge: unknown, actions: number): string | null {
@@ -97,7 +104,7 @@ export function filledTemplate(
   if (long >= 0)
     return fail(
       'VALIDATION_FAILED',
-      `actions.${long} has a kind, a title or a payload that is too long, or blank`,
+      `actions.${long} has a kind, a title or a payload that is too long, or blank, or has control characters`,
     );
   return ok({
     actions: filled,

@@ -109,7 +109,8 @@ export function* storageProblem(
 
 /**
  * Why records do not fit: QUOTA_EXCEEDED when the owner of a record of a charged kind would have more than its bytes in
- * that namespace, or null. Records that grow count for what they grow.
+ * that namespace, or null. Records that grow count for what they grow. What a home decides about a record that is there is
+ * never refused: it may be how the record ends, and others may wait for that.
  */
 export function* recordsProblem(
   mutations: readonly Mutation[],
@@ -122,6 +123,7 @@ export function* recordsProblem(
     const owner = kind.charged ? kind.ownerOf(mutation.image) : null;
     if (owner === null) continue;
     const { namespace, image, before } = mutation;
+    if (before !== null && kind.writer === 'home') continue;
     const holder = quotaHolder(owner);
     const key = `${holder} ${namespace}`;
     const sum = added.get(key) ?? { holder, namespace, bytes: 0 };

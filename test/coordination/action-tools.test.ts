@@ -244,6 +244,37 @@ describe('the tools of actions', () => {
     assert.match(error.message, new RegExp(`home node peer-${OTHER} .* start it with "mnemesh serve"`));
   });
 
+  it('show an action of the highest priority that a peer may write', async () => {
+    const [namespace, priority] = ['urgent', Number.MAX_SAFE_INTEGER];
+    const made = await node.services.store.execute(creating({ namespace, priority }));
+    assert.ok(made.ok);
+    const { action } = await bob.run('memory_action_next', { namespace });
+    assert.equal((action as Fields)['priority'], priority);
+  });
+
+  it('end an action whose creator has used up its storage bytes', async () => {
+    const full = await openCoordinationNode({ maxStorageBytes: 2000 });
+    try {
+      const maker = full.as('ai:maker');
+      const wanted = { namespace: 'team', kind: 'k', title: 't' };
+      const ids: unknown[] = [];
+      let code = '';
+      while (code === '' && ids.length < 100) {
+        const made = await maker.call('memory_action_create', wanted);
+        if (made.ok) ids.push(made.value['id']);
+        else code = made.error.code;
+      }
+      assert.equal(code, 'QUOTA_EXCEEDED');
+      const worker = full.as('ai:worker');
+      for (const to of ['claimed', 'in_progress', 'done'])
+        await worker.run('memory_action_transition', { id: ids[0], to });
+      await maker.run('memory_action_transition', { id: ids[1], to: 'abandoned' });
+      assert.equal((await maker.refused('memory_action_create', wanted)).code, 'QUOTA_EXCEEDED');
+    } finally {
+      await full.close();
+    }
+  });
+
   it('lease, renew and release', async () => {
     const { id: action_id } = await create();
     const held = (answer: Fields) => answer['lease'] as Fields;

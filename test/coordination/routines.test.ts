@@ -217,6 +217,36 @@ describe('routines', () => {
     }
   });
 
+  it('make an edge once that the template names twice, and no action with too many', async () => {
+    const actions = Array.from({ length: 100 }, (_, at) => ({ kind: 'k', title: `t${at}` }));
+    const edge = { from: 0, to: 1, type: 'requires' };
+    const twice = await frozen({ template: { actions: actions.slice(0, 2), edges: [edge, edge] } });
+    const ran = await bob.run('memory_routine_run', { routine_id: twice, arguments: {} });
+    const [first, second] = ran['created_action_ids'] as string[];
+    const shown = await bob.run('memory_action_edges', { id: first });
+    assert.deepEqual(
+      (shown['edges'] as Fields[]).map(({ from_action, to_action }) => [from_action, to_action]),
+      [[first, second]],
+    );
+    const edges = ['requires', 'gated_by', 'sibling'].flatMap((type) =>
+      actions.slice(1).map((_, at) => ({ from: 0, to: at + 1, type })),
+    );
+    const full = await frozen({ template: { actions, edges } });
+    const { error } = await bob.run('memory_routine_run', { routine_id: full, arguments: {} });
+    assert.match(String(error), /action 0 has 297 edges, and 256 are the most/);
+  });
+
+  it('give their actions no priority that an action cannot have', async () => {
+    const template = (priority: number) => ({ actions: [{ kind: 'k', title: 't', priority }] });
+    for (const priority of [1_000_001, -1_000_001, 0.5]) {
+      const wanted = { namespace: 'team', name: 'n', template: template(priority) };
+      const { code, message } = await alice.refused('memory_routine_create', wanted);
+      assert.equal(code, 'VALIDATION_FAILED');
+      assert.match(message, /actions.0 needs an integer from -1000000 to 1000000 as priority/);
+    }
+    await frozen({ template: template(1_000_000) });
+  });
+
   it('are not run as drafts, nor without arguments', async () => {
     const { id } = await make({ template: TEMPLATE });
     const draft = await bob.refused('memory_routine_run', { routine_id: id, arguments: {} });

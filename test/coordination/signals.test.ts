@@ -7,10 +7,12 @@ import { SIGNAL_TYPES } from '../../protocol/coordination/signal-kind.js';
 import { signalEnvelopeBytes } from '../../protocol/coordination/signed.js';
 import { openHttpNode } from '../surface/http/http-node.js';
 import {
+  agent,
   type CoordinationNode,
   type Fields,
   openCoordinationNode,
   type Session,
+  sessionOf,
 } from './coordination-node.js';
 
 const [ALICE, BOB, EVE] = ['ai:alice', 'ai:bob', 'ai:eve'];
@@ -141,6 +143,16 @@ describe('signals', () => {
     const { code, message } = await bob.refused('memory_signal_ack', { id: broadcast });
     assert.equal(code, 'FORBIDDEN');
     assert.match(message, /a broadcast has no addressee/);
+  });
+
+  it('are not acknowledged by an agent that gives itself out as the addressee', async () => {
+    const { id } = await send(alice, { to_agent: BOB });
+    // A process of Alice whose call names another writer.
+    const forged = sessionOf(node.services, { ...agent(ALICE), agentId: BOB });
+    for (const tool of ['memory_signal_ack', 'memory_signal_read'])
+      assert.equal((await forged.refused(tool, { id })).code, 'FORBIDDEN');
+    const seen = (await alice.run('memory_signal_read', { id }))['signal'] as Fields;
+    assert.deepEqual([seen['read_at'], seen['acknowledged_at']], [null, null]);
   });
 
   it('that are broadcasts have a stamp for each reader', async () => {

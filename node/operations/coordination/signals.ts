@@ -271,8 +271,10 @@ async function mark(
   signalId: string,
   how: MarkSignal['mark'],
 ): Promise<Result<MarkSignalOutcome>> {
-  const { viewer, agentId: reader } = call.caller;
-  const asked = { kind: 'mark-signal', signalId, reader, mark: how, viewer } as const;
+  const reader = actingAgent(call, undefined, 'agent_id');
+  if (!reader.ok) return failed(reader.error);
+  const { viewer } = call.caller;
+  const asked = { kind: 'mark-signal', signalId, reader: reader.value, mark: how, viewer } as const;
   const marked = await call.services.store.execute(asked);
   if (marked.ok || marked.error.code !== 'QUOTA_EXCEEDED' || how !== 'read') return marked;
   // Who may write nothing more today can still read.

@@ -89,7 +89,7 @@ function ready(
   { namespace, viewer, agentId, limit }: ActionFrontier,
 ): readonly Action[] {
   const actions: Action[] = [];
-  let below: number | null = Number.MAX_SAFE_INTEGER;
+  let below: number | null = Number.MAX_SAFE_INTEGER + 1;
   while (actions.length < limit) {
     below = statements.get(NEXT_PRIORITY).pluck().get({ namespace, below }) as number | null;
     if (below === null) break;
