@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Services } from '../../node/pipeline/call.js';
+import type { FindRecords } from '../../protocol/kinds/find.js';
+import type { Query } from '../../protocol/release.js';
 import { replica, verified } from '../support/replicas.js';
 import { creating, done, OTHER, START_MS } from './coordination.js';
 import {
+  agent,
   type CoordinationNode,
   type Fields,
   openCoordinationNode,
   type Session,
+  sessionOf,
 } from './coordination-node.js';
+
+const actionById = (id: unknown): FindRecords => ({
+  ...{ kind: 'find-records', of: 'action', where: { action_id: String(id) }, limit: 1 },
+  ...{ viewer: null, now: '2026-01-01T00:00:00.000Z' },
+});
 
 describe('the tools of actions', () => {
   let node: CoordinationNode;
@@ -98,6 +108,29 @@ describe('the tools of actions', () => {
       [late.code, late.message],
       ['ILLEGAL_TRANSITION', 'illegal action transition: abandoned -> claimed'],
     );
+  });
+
+  it('move on from a state of their own that the node has not heard of yet', async () => {
+    const { id } = await create();
+    const { store } = node.services;
+    const before = await store.query(actionById(id));
+    /** A node of an agent that answers once with the action as it was before the claim. */
+    const behind = (by: string): Session => {
+      const answers = [before];
+      const query = (asked: Query) => Promise.resolve(answers.pop() ?? store.query(asked));
+      const execute = store.execute.bind(store);
+      return sessionOf({ ...node.services, store: { execute, query } as Services['store'] }, agent(by));
+    };
+    await move(bob, id, 'claimed');
+    for (const [by, to] of [
+      ['ai:bob', 'claimed'],
+      ['ai:alice', 'in_progress'],
+    ] as const) {
+      const late = await behind(by).refused('memory_action_transition', { id, to });
+      assert.equal(late.code, 'ACTION_STATE_CHANGED', by);
+    }
+    const { action } = await behind('ai:bob').run('memory_action_transition', { id, to: 'in_progress' });
+    assert.equal((action as Fields)['claimed_by'], 'ai:bob');
   });
 
   it('list in pages, those that changed last first', async () => {

@@ -5,6 +5,7 @@ import {
   type Action,
   type ActionState,
   isActionState,
+  mayMove,
 } from '../../../protocol/coordination/action-kind.js';
 import { noAction } from '../../../protocol/coordination/action-rows.js';
 import { transitionEnvelopeBytes } from '../../../protocol/coordination/signed.js';
@@ -70,13 +71,17 @@ async function moveFrom(call: Call, asked: Input, by: string, seen: Action): Pro
   if (moved.ok) return ok(moved.value.action);
   const said = asked.expected_state === undefined ? detailsOf(moved.error, 'ACTION_STATE_CHANGED') : null;
   if (said === null || !isActionState(said.current_state)) return failed(moved.error);
-  const again = await actionAt(call, asked.id);
-  // Here the action has changed too, so another caller was faster.
-  if (!again.ok || again.value === null || again.value.last?.nonce !== seen.last?.nonce)
-    return failed(moved.error);
   const { current_state: state, claimed_by } = said;
+  const isOwn = claimed_by === by && mayMove(state, asked.to as ActionState);
+  if (!isOwn && !(await isUnchanged(call, seen))) return failed(moved.error);
   const later = await call.services.store.execute(moving(call, asked, by, { ...seen, state, claimed_by }));
   return later.ok ? ok(later.value.action) : failed(later.error);
+}
+
+/** False where the action has changed here since it was read: another caller was faster, unless the change is the caller's own. */
+async function isUnchanged(call: Call, seen: Action): Promise<boolean> {
+  const again = await actionAt(call, seen.action_id);
+  return again.ok && again.value !== null && again.value.last?.nonce === seen.last?.nonce;
 }
 
 function moving(call: Call, asked: Input, by: string, seen: Action): TransitionAction {
