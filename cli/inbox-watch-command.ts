@@ -6,6 +6,7 @@ import type { InboxMessage } from '../protocol/messages/queries.js';
 import { defineCommand } from './define-command.js';
 import { isSet } from './global-flags.js';
 import { withLocalRunner } from './local-node.js';
+import { Pause } from './pause.js';
 import { onSignals } from './signals.js';
 import { oneLine } from './views/text.js';
 
@@ -19,7 +20,7 @@ export const inboxWatchCommand = defineCommand({
   examples: ['inbox-watch --agent-id ai:reviewer', 'inbox-watch --json'],
   run: (parsed, terminal) =>
     withLocalRunner(parsed, async (runner, caller) => {
-      const pause = new Pause();
+      const pause = new Pause(systemScheduler, ASK_MS);
       onSignals(systemClock, () => pause.end());
       for (let told: ReadonlySet<string> = new Set(); !pause.ended && !terminal.closed; await pause.take()) {
         const answer = await runner.run(memoryInbox, {
@@ -39,26 +40,4 @@ export const inboxWatchCommand = defineCommand({
 
 function sentenceOf({ id, from, title, payload }: InboxMessage): string {
   return `${oneLine(`${from ?? 'unknown'}: ${title}`)} (${id})\n  ${oneLine(payload)}`;
-}
-
-/** The time between two looks, which a signal ends. */
-class Pause {
-  ended = false;
-  #wake: () => void = () => undefined;
-
-  take(): Promise<void> {
-    if (this.ended) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = systemScheduler.after(ASK_MS, resolve, { keepAlive: true });
-      this.#wake = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-  }
-
-  end(): void {
-    this.ended = true;
-    this.#wake();
-  }
 }

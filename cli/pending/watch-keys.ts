@@ -1,15 +1,10 @@
+import { DOWN, FullScreen, isQuit, UP } from '../full-screen.js';
 import type { Terminal } from '../terminal.js';
 import { oneLine } from '../views/text.js';
 import type { PendingChange, PendingSource, WaitingAction } from './pending-source.js';
 import { screenOf, sentenceOf } from './screen.js';
 
 const NOTES_MAX = 5;
-const ESC = '\u001b';
-/** The alternate screen of the terminal, without a cursor; and back. */
-const ENTER = `${ESC}[?1049h${ESC}[?25l`;
-const LEAVE = `${ESC}[?25h${ESC}[?1049l`;
-const CLEAR = `${ESC}[H${ESC}[2J`;
-const INTERRUPT = '\u0003';
 
 /** The pending actions on a terminal, and the keys that decide them. */
 export class WatchKeys {
@@ -19,26 +14,24 @@ export class WatchKeys {
   /** Reads of the list do not overlap. */
   #reading: Promise<void> | null = null;
   #isStale = false;
+  readonly #screen: FullScreen;
 
   constructor(
     private readonly source: PendingSource,
     private readonly terminal: Terminal,
-    private readonly input: NodeJS.ReadStream,
+    input: NodeJS.ReadStream,
     private readonly rows: () => number,
-  ) {}
+  ) {
+    this.#screen = new FullScreen(terminal, input, (key) => this.#press(key));
+  }
 
   async begin(): Promise<void> {
-    await this.terminal.write(ENTER);
-    this.input.setRawMode(true);
-    this.input.setEncoding('utf8').on('data', this.#take);
+    await this.#screen.begin();
     this.#draw();
   }
 
-  async end(): Promise<void> {
-    this.input.off('data', this.#take);
-    this.input.setRawMode(false);
-    this.input.pause();
-    await this.terminal.write(LEAVE);
+  end(): Promise<void> {
+    return this.#screen.end();
   }
 
   changed(change: PendingChange): void {
@@ -46,15 +39,11 @@ export class WatchKeys {
     void this.read();
   }
 
-  readonly #take = (keys: string): void => {
-    for (const key of keys.match(/\u001b\[[A-D]|[^\u001b]/g) ?? []) this.#press(key);
-  };
-
   #press(key: string): void {
-    if (key === 'q' || key === INTERRUPT) this.source.stop();
+    if (isQuit(key)) this.source.stop();
     else if (key === 'a' || key === 'd') void this.#decide(key === 'a' ? 'approve' : 'reject');
-    else if (key === 'j' || key === `${ESC}[B`) this.#choose(this.#chosen + 1);
-    else if (key === 'k' || key === `${ESC}[A`) this.#choose(this.#chosen - 1);
+    else if (key === 'j' || key === DOWN) this.#choose(this.#chosen + 1);
+    else if (key === 'k' || key === UP) this.#choose(this.#chosen - 1);
     else if (/^[1-9]$/.test(key)) this.#choose(Number(key) - 1);
   }
 
@@ -107,6 +96,6 @@ export class WatchKeys {
       decides: this.source.decides,
       notes: this.#notes,
     };
-    void this.terminal.write(CLEAR + screenOf(shown, this.terminal.columns, this.rows()));
+    void this.#screen.draw(screenOf(shown, this.terminal.columns, this.rows()));
   }
 }

@@ -17,6 +17,7 @@ import {
   memoryActionList,
   memoryActionNext,
 } from './coordination/actions.js';
+import { coordinationBoard } from './coordination/board.js';
 import {
   memoryCheckpointCreate,
   memoryCheckpointQuery,
@@ -145,6 +146,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryRoutineRun,
   memoryRoutineStatus,
   memoryRoutineList,
+  coordinationBoard,
   memoryStore,
   memoryRecall,
   memoryList,

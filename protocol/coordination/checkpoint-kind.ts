@@ -89,6 +89,7 @@ export const checkpointKind: Kind<Checkpoint> = recordKind<Checkpoint>({
     { name: 'checkpoint_id', members: ['checkpoint_id'] },
     { name: 'checkpoint_in', members: ['namespace', 'created_at'] },
     { name: 'checkpoint_state', members: ['namespace', 'state', 'created_at'] },
+    { name: 'checkpoint_open', members: ['state', 'created_at'] },
     { name: 'checkpoint_due', members: ['maker', 'state', 'deadline_at'] },
   ],
 });

@@ -74,6 +74,7 @@ export const signalKind: Kind<Signal> = recordKind<Signal>({
   isVisible: maySee,
   indexes: [
     { name: 'signal_id', members: ['signal_id'] },
+    { name: 'signal_newest', members: ['created_at'] },
     { name: 'signal_in', members: ['namespace', 'created_at'] },
     { name: 'signal_to', members: ['namespace', 'to_agent', 'created_at'] },
     { name: 'signal_from', members: ['namespace', 'from_agent', 'created_at'] },

@@ -47,6 +47,15 @@ export const transitionOutput = z.object({
   verified: z.boolean().describe('The signature is that of a member of the mesh and covers the transition'),
 });
 
+/** What an action waits for. */
+export const prerequisiteOutput = z.object({
+  id: z.string(),
+  edge_type: z.string(),
+  state: z.string().describe('"unknown" for an action that this node does not have'),
+  failed: z.boolean().describe('It has ended so that the action can never begin'),
+  cycle: z.literal(true).describe('It waits for the action itself').optional(),
+});
+
 export const edgeOutput = z.object({
   from_action: z.string(),
   to_action: z.string(),

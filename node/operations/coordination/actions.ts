@@ -25,6 +25,7 @@ import {
   actionState,
   edgeOutput,
   edgesAt,
+  prerequisiteOutput,
   shownAction,
   shownEdge,
   shownTransition,
@@ -89,17 +90,7 @@ export const memoryActionGet = defineOperation({
   output: z.object({
     action: actionOutput.nullable(),
     last_transition: transitionOutput.nullable().optional(),
-    blocked_by: z
-      .array(
-        z.object({
-          id: z.string(),
-          edge_type: z.string(),
-          state: z.string().describe('"unknown" for an action that this node does not have'),
-          failed: z.boolean().describe('It has ended so that the action can never begin'),
-          cycle: z.literal(true).describe('It waits for the action itself').optional(),
-        }),
-      )
-      .optional(),
+    blocked_by: z.array(prerequisiteOutput).optional(),
   }),
   effect: 'read',
   guards: {},

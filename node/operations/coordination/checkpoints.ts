@@ -34,7 +34,7 @@ import { afterMark, listed, nextMark, nextOf } from './list-page.js';
 import { attestLevel, isVerified, signedHere } from './signatures.js';
 
 /** A checkpoint in an answer; instants are epoch seconds. */
-const checkpointOutput = z.object({
+export const checkpointOutput = z.object({
   id: z.string(),
   namespace: z.string(),
   title: z.string(),
@@ -54,7 +54,7 @@ const checkpointOutput = z.object({
 });
 
 /** A checkpoint as callers see it; one whose deadline has passed has expired, whether its home has noted that or not. */
-function shownCheckpoint(checkpoint: Checkpoint, now: string): z.input<typeof checkpointOutput> {
+export function shownCheckpoint(checkpoint: Checkpoint, now: string): z.input<typeof checkpointOutput> {
   const { checkpoint_id: id, namespace, title, condition_type, condition, created_by } = checkpoint;
   const { resolved_by, resolution, resolution_note, signature, public_key, deadline_at: due } = checkpoint;
   const isLate = checkpoint.state === 'pending' && due !== null && due <= now;

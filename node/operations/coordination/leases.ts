@@ -25,7 +25,7 @@ const ttlSecs = z
   .describe('Seconds until it ends, unless it is renewed');
 
 /** A lease in an answer; instants are epoch seconds. */
-const leaseOutput = z.object({
+export const leaseOutput = z.object({
   action_id: z.string(),
   holder: z.string(),
   fencing_token: z.int().describe('Give it with each write: an older one is refused'),
@@ -34,7 +34,7 @@ const leaseOutput = z.object({
   heartbeat_at: z.int(),
 });
 
-function shownLease(lease: Lease, term: LeaseTerm | null): z.input<typeof leaseOutput> {
+export function shownLease(lease: Lease, term: LeaseTerm | null): z.input<typeof leaseOutput> {
   const { action_id, holder: held, token: fencing_token, acquired_at, ttl_secs } = lease;
   const heartbeat_at = epochSeconds(term?.heartbeat_at ?? acquired_at);
   return {

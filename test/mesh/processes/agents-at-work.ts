@@ -20,6 +20,7 @@ export interface WorkReport {
   readonly done: Readonly<Record<string, number>>;
   readonly refusals: Readonly<Record<string, number>>;
   readonly edges: number;
+  readonly formedMs: number;
   readonly tookMs: number;
 }
 
@@ -38,7 +39,9 @@ export const letAgentsWork = (plan: WorkPlan): Promise<WorkReport> =>
   underSeed((seed) => workUnder(new Dice(seed, 'backlog'), plan));
 
 async function workUnder(dice: Dice, plan: WorkPlan): Promise<WorkReport> {
+  const formingMs = performance.now();
   const mesh = await ProcessMesh.form(AGENTS.length);
+  const formedMs = Math.round(performance.now() - formingMs);
   const agents = AGENTS.map((id, index) => new WorkingAgent(id, mesh.nodes[index]!, NAMESPACE));
   const ghosts: WorkingAgent[] = [];
   try {
@@ -53,7 +56,7 @@ async function workUnder(dice: Dice, plan: WorkPlan): Promise<WorkReport> {
     for (const agent of agents) if (agent.died === null) await agent.end();
     await mesh.end();
     for (const { db } of mesh.nodes) assertHistory(db, ids, edges);
-    return { ...reportOf(agents), edges: edges.length, tookMs };
+    return { ...reportOf(agents), edges: edges.length, formedMs, tookMs };
   } catch (error) {
     (error as Error).message += `\n${mesh.errors()}`;
     throw error;
@@ -196,7 +199,9 @@ async function allActions(agent: WorkingAgent): Promise<readonly Fields[]> {
 /** In the log each action has one operation that ends it, and is claimed after all that it waits for, by cause and effect. */
 function assertHistory(path: string, ids: readonly string[], edges: readonly DrawnEdge[]): void {
   const db = new Database(path, { readonly: true });
-  const rows = db.prepare("SELECT hlc, payload FROM operations WHERE kind = 'action' ORDER BY hlc").all() as {
+  const rows = db
+    .prepare("SELECT hlc, payload FROM operations WHERE kind = 'action.put' ORDER BY hlc")
+    .all() as {
     hlc: string;
     payload: string;
   }[];
