@@ -8,7 +8,7 @@ import type { ReadCall } from '../../pipeline/call.js';
 export function mailAgent({ caller, surface }: ReadCall): Result<string> {
   const { agentId, claimed, viewer } = caller;
   if (surface === 'http' && claimed === 'made') {
-    return fail('FORBIDDEN', 'messages need an agent: name it in X-Agent-Id');
+    return fail('FORBIDDEN', 'the call needs an agent: name it in X-Agent-Id');
   }
   if (viewer.agentId !== null && viewer.agentId !== agentId) {
     return fail('FORBIDDEN', `this process may only act as ${viewer.agentId}, not as ${agentId}`);

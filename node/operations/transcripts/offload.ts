@@ -106,7 +106,12 @@ export const memoryDeref = defineOperation({
   mcp: { description: 'Read a content put aside' },
   run: async (call, { ref_id: refId }) => {
     const { services, caller } = call;
-    const command = { kind: 'deref-content', refId, by: caller.agentId, viewer: caller.viewer } as const;
+    const command = {
+      kind: 'deref-content',
+      refId,
+      by: caller.viewer.agentId ?? caller.agentId,
+      viewer: caller.viewer,
+    } as const;
     const found = await services.store.execute(command);
     if (!found.ok) return failed(found.error);
     const { offload, blob } = found.value;
