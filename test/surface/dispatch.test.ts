@@ -152,7 +152,7 @@ const PACKAGES: Readonly<
       'memory_signal_send',
       'memory_signal_thread',
     ],
-    commands: [],
+    commands: ['board'],
   },
   'transcripts and sessions': {
     routes: ['POST /capture_turn', 'POST /session/start'],
