@@ -124,12 +124,13 @@ export class WorkingAgent {
 
   /** Actions that somebody works on; null when no action is left at all. */
   private async left(): Promise<readonly Fields[] | null> {
-    const boards = ['pending', 'claimed', 'in_progress'].map(async (state) => {
+    const boards: (readonly Fields[])[] = [];
+    // One after the other: the process under test wakes one waiting call at a time.
+    for (const state of ['pending', 'claimed', 'in_progress']) {
       const listed = await this.run('memory_action_list', { namespace: this.namespace, state });
-      return listed['actions'] as readonly Fields[];
-    });
-    const [pending, claimed, begun] = await Promise.all(boards);
-    return [...pending!, ...claimed!, ...begun!].length === 0 ? null : begun!;
+      boards.push(listed['actions'] as readonly Fields[]);
+    }
+    return boards.flat().length === 0 ? null : boards[2]!;
   }
 
   private async doOne(id: string, mayDie: MayDie): Promise<void> {
