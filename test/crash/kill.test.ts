@@ -1,3 +1,4 @@
+// Runs alone: it needs many writes between two kills.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { killCycles } from './kill-cycle.js';
