@@ -12,7 +12,7 @@ type Row = Record<string, unknown>;
 
 const fixture = (name: string) => join(PROJECT, 'fixtures/mine', name);
 const SESSION = '3f0c2a9e-7b1d-4c55-9a55-0d4c1f6b7a10';
-const CLAUDE = fixture(`claude-code/-work-harbour/${SESSION}.jsonl`);
+const CLAUDE = fixture(`claude-code/-home-ann-harbour/${SESSION}.jsonl`);
 const CODEX = '2026/05/11/rollout-2026-05-11T09-00-00-019a7c1e-52f0-7c40-8e65-1b0c9d6f2a33.jsonl';
 
 /** A home, and a user's folder in it. */
@@ -94,7 +94,7 @@ describe('recover-previous-session', { timeout: 240_000 }, () => {
     assert.equal(call!['priority'], 5);
     assert.ok((call!['tags'] as string[]).includes('agent-response'));
     assert.deepEqual((call!['metadata'] as Row)['tool_calls'], [
-      { tool: 'Read', brief: '{"file_path":"/work/harbour/runbook.md"}' },
+      { tool: 'Read', brief: '{"file_path":"/home/ann/harbour/runbook.md"}' },
     ]);
 
     const again = (await recover('--transcript', CLAUDE)).report;
