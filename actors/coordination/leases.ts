@@ -30,7 +30,7 @@ interface CountedTerm {
 /**
  * Ends leases whose terms have passed (design: leases). A term is counted on the monotonic clock of the process that owns the
  * database, from when it saw the lease or its renewal: a wall clock that jumps ends none, and after a restart each term
- * begins anew in full, so it ends later and never earlier.
+ * begins again in full, so it can only end later.
  */
 export class LeaseTerms {
   private counted = new Map<string, CountedTerm>();
@@ -95,7 +95,7 @@ export class LeaseTerms {
     }
   }
 
-  /** The actions whose leases somebody holds, of whatever home. */
+  /** The actions that have a held lease, of every home. */
   private async held(): Promise<readonly string[] | null> {
     const held = await this.all<Lease>(leaseKind.name, { holder: { from: '' } });
     return held === null ? null : held.map(({ action_id }) => action_id);

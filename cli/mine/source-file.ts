@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../../protocol/base/result.js';
 
 /** A file of an export or of an agent, in a folder or in an archive. */
 export interface SourceFile {
-  /** Below the folder or archive, with `/`; the name alone where the file itself was named. */
+  /** The path below the folder or archive, with `/`; the file name when a single file was given. */
   readonly path: string;
   readonly size: number;
   /** `bytesMax` reads only the beginning. Rejects where the file is damaged. */

@@ -1,4 +1,4 @@
-import { ok, type Result } from '../../protocol/base/result.js';
+import type { Result } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { sizeOf, viewerOf } from '../../protocol/decide/command.js';
 import type { Tells, Told, ToldEvent } from '../../protocol/decide/told.js';
@@ -37,7 +37,7 @@ export class TellingStore extends PassingStore {
     const { executed, ...outcome } = result.value as PendingOutcome;
     const late = executed === undefined ? null : waitedIn(outcome.pending);
     if (executed !== undefined && late !== null) this.tell(late, executed);
-    return ok(outcome as OutcomeOf<C>);
+    return { ...result, value: outcome as OutcomeOf<C> };
   }
 
   private tell(command: Command, outcome: object): void {

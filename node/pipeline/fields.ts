@@ -306,7 +306,7 @@ export const words = (bytesMax: number) =>
     .refine((value) => utf8Length(value) <= bytesMax, `must be at most ${bytesMax} bytes`)
     .refine((value) => !hasControlCharacter(value), 'must not hold control characters');
 
-/** Namespace that records are put into: none of the service's own. */
+/** A namespace for new records; the service's own are refused. */
 export const ordinaryNamespace = namespace.refine(
   (value) => !isReservedNamespace(value),
   'namespaces that begin with "_" are the service\'s own',

@@ -40,7 +40,7 @@ export async function withQuorum(
   };
 }
 
-/** What a process reports that writes without a daemon, so that nobody waited for the quorum. */
+/** The answer of a process without a daemon: its write did not wait for the quorum. */
 export function onlyHere({ appended }: Pick<CallStore, 'appended'>, needed: number): Replicated {
   const last = appended.at(-1);
   if (last === undefined) return {};

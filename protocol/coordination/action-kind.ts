@@ -43,7 +43,7 @@ export interface Transition {
   readonly to: ActionState;
   /** The agent that moved it. */
   readonly by: AgentId;
-  /** Whose the action is since then; null for nobody's. */
+  /** The agent that claims the action from then on; null for none. */
   readonly claimed_by: AgentId | null;
   /** Standard base64. */
   readonly nonce: string;

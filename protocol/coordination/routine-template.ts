@@ -146,7 +146,7 @@ class Filler {
     return this.left < 0;
   }
 
-  /** A placeholder without an argument is left as it is; an argument that is no text stands as JSON. */
+  /** A placeholder without an argument stays as it is; an argument that is not a text is inserted as JSON. */
   text(template: string): string {
     const filled = template.replace(/\{\{([^{}]+)\}\}/g, (whole, name: string) => {
       if (this.isFull || !Object.hasOwn(this.args, name)) return whole;
