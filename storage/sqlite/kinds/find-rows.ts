@@ -135,7 +135,9 @@ export class FindRows {
     return this.all(source, { where, limit: 1 })[0] ?? null;
   }
 
+  /** How many rows meet the conditions, `max` at most: SQLite makes a table for a bound, which one row does not need. */
   count(source: RowSource, where: Where = {}, max: number | null = null): number {
+    if (max === 1) return this.any(source, where) ? 1 : 0;
     const { sql, parameters } = whereOf(source, where);
     const rows = `FROM ${source.table} WHERE ${source.own}${sql}`;
     const text =
