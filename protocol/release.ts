@@ -106,6 +106,7 @@ import * as policiesReads from './policies/reads.js';
 import { rememberedKind } from './policies/remembered-kind.js';
 import { requestApprovalCommand } from './policies/request-approval.js';
 import { voteKind } from './policies/vote-kind.js';
+import { storeReflectionCommand } from './reflections/store-reflection.js';
 import { adoptPeerCommand } from './replication/adopt.js';
 import { applyOperationsCommand, retryParkedCommand } from './replication/apply-operations.js';
 import { beginEpochCommand } from './replication/begin-epoch.js';
@@ -201,6 +202,7 @@ const DECLARED = [
   purgeArchiveCommand,
   forgetMemoriesCommand,
   consolidateMemoriesCommand,
+  storeReflectionCommand,
   resolveMemoriesCommand,
   undoEditCommand,
   importMemoryCommand,

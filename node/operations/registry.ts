@@ -113,6 +113,7 @@ import { memoryQuotaStatus } from './power/memory-quota-status.js';
 import { memoryResolve } from './power/memory-resolve.js';
 import { memoryRuleList } from './power/memory-rule-list.js';
 import { memoryShare } from './power/memory-share.js';
+import { memoryReflect } from './reflections/memory-reflect.js';
 import { memoryCaptureTurn } from './transcripts/capture-turn.js';
 import { memoryDeref, memoryOffload } from './transcripts/offload.js';
 import { knownTurns, recoverTurn } from './transcripts/recover-turn.js';
@@ -166,6 +167,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryVerify,
   memoryKgInvalidate,
   memoryConsolidate,
+  memoryReflect,
   memoryAutoConsolidate,
   memoryResolve,
   memoryCheckDuplicate,

@@ -61,7 +61,7 @@ export class GovernedStore extends PassingStore {
 
   async #putAside(
     command: Command,
-    { memory_id: memoryId, ...waiting }: DetailsOf<'APPROVAL_REQUIRED'>,
+    { memory_id: memoryId, reflection, ...waiting }: DetailsOf<'APPROVAL_REQUIRED'>,
     options: CallOptions | undefined,
   ): Promise<Result<never>> {
     const { agentId, viewer } = this.parts.caller;
@@ -78,14 +78,17 @@ export class GovernedStore extends PassingStore {
       },
       options,
     );
-    return failed(requested.ok ? waitsFor(requested.value.pending) : requested.error);
+    return failed(requested.ok ? waitsFor(requested.value.pending, reflection) : requested.error);
   }
 }
 
 /** Says to the operation that its command waits; the pipeline makes an answer of it. */
-function waitsFor({ pending_id, action_type, namespace, memory_id }: PendingAction): Failure {
+function waitsFor(
+  { pending_id, action_type, namespace, memory_id }: PendingAction,
+  reflection: DetailsOf<'APPROVAL_REQUIRED'>['reflection'],
+): Failure {
   const place = action_type === 'store' ? { namespace } : { memory_id, namespace };
   const reason = 'governance requires approval';
   const waiting = { status: 'pending', pending_id, reason, action: action_type, ...place } as const;
-  return failure('APPROVAL_PENDING', reason, waiting);
+  return failure('APPROVAL_PENDING', reason, { ...waiting, ...reflection });
 }

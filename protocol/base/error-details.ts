@@ -67,6 +67,8 @@ export interface ErrorDetails {
     readonly action: string;
     readonly namespace: string;
     readonly memory_id?: string | null;
+    readonly proposed_depth?: number;
+    readonly require_approval_above_depth?: number;
   };
   readonly ILLEGAL_TRANSITION: { readonly from: string; readonly to: string };
   readonly ACTION_STATE_CHANGED: {
@@ -118,6 +120,12 @@ export interface ErrorDetails {
     readonly links_read: number;
   };
   readonly REFLECTION_CYCLE_DETECTED: { readonly source_id: string; readonly target_id: string };
+  readonly REFLECTION_DEPTH_EXCEEDED: {
+    readonly attempted: number;
+    readonly cap: number;
+    readonly namespace: string;
+  };
+  readonly CALLER_DEPTH_MISMATCH: { readonly depth: number; readonly caller_depth: number };
   readonly CHECKPOINT_RESOLVED: {
     readonly checkpoint_id: string;
     readonly current_state: string;

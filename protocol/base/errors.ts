@@ -61,6 +61,10 @@ export const ERRORS = {
   ATTESTATION_REPLAYED: { http: 409, exit: 1 },
   /** The link would close a cycle of reflections. */
   REFLECTION_CYCLE_DETECTED: { http: 409, exit: 1 },
+  /** The reflection would be deeper than the policies of its namespace let reflections be. */
+  REFLECTION_DEPTH_EXCEEDED: { http: 409, exit: 1 },
+  /** The sources give another depth than the caller says. */
+  CALLER_DEPTH_MISMATCH: { http: 409, exit: 1 },
   /** The same verification was asked for with this nonce before. */
   VERIFICATION_REPLAYED: { http: 409, exit: 1 },
   QUOTA_EXCEEDED: { http: 429, exit: 1 },

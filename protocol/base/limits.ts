@@ -172,6 +172,10 @@ export const POTENTIAL_CONTRADICTIONS_PER_SECOND = 8;
 /** The longest time that a store waits for this comparison, which runs during the write. */
 export const POTENTIAL_CONTRADICTIONS_WAIT_MS = 100;
 export const CONTRADICTIONS_LIMIT = 50;
+/** Memories that one reflection is about. */
+export const REFLECT_SOURCES_MAX = 100;
+/** How deep reflections go where no policy says it: one about a reflection about a reflection. */
+export const REFLECTION_DEPTH_MAX = 3;
 /** Links that are looked at to find out whether a new one closes a cycle of reflections. */
 export const REFLECTION_LINKS_EXAMINED_MAX = 10_000;
 /** Memories whose owners are told that the reflection was superseded on which they reflect. */

@@ -7,8 +7,13 @@ export type Gate = (typeof GATES)[number];
 
 /** One gate that a change passes. */
 export interface GatedPlace {
-  /** What a policy calls it; `link` for a link, about which only permission rules say something. */
-  readonly gate: Gate | 'link';
+  /**
+   * What a policy calls it; `link` for a link, about which only permission rules say something, and `reflect` for the depth
+   * of a reflection, above which a policy can want an approval.
+   */
+  readonly gate: Gate | 'link' | 'reflect';
+  /** The depth of the reflection; for `reflect` only. */
+  readonly depth?: number;
   readonly namespace: string;
   /** The owner of the row that changes; absent for a new row, where the owner of the policy counts. */
   readonly rowOwner?: AgentId | null;

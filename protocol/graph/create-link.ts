@@ -10,7 +10,7 @@ import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
 import { ofLink } from '../decide/proposal.js';
 import { tombstoneOf } from '../decide/reads.js';
-import { chargeLink } from '../identity/ensure-quota.js';
+import { chargeLinks } from '../identity/ensure-quota.js';
 import { isTextOrNull } from '../kinds/payload.js';
 import { type Link, linkId } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
@@ -68,7 +68,7 @@ function* decideCreateLink(
     const message = 'the link is there with another validity: invalidate it, or delete it, and link again';
     return fail('CONFLICT', message, { valid_from, valid_until });
   }
-  const charged = yield* chargeLink(source, viewer, context);
+  const charged = yield* chargeLinks(source, 1, viewer, context);
   if (!charged.ok) return failed(charged.error);
   const event = (type: string): Mutation => {
     const { source_id, target_id, relation, attest_level } = link;

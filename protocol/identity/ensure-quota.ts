@@ -73,11 +73,12 @@ export function* chargeFor(
 }
 
 /**
- * Charges a new link to the owner of its source, or to the caller where the source has no owner: QUOTA_EXCEEDED when the
+ * Charges new links to the owner of their source, or to the caller where the source has no owner: QUOTA_EXCEEDED when the
  * links of the day in the source's namespace are used up.
  */
-export function* chargeLink(
+export function* chargeLinks(
   source: Charged,
+  count: number,
   viewer: Viewer,
   context: DecisionContext,
 ): Generator<ReadRequest, Result<readonly Mutation[]>, never> {
@@ -88,11 +89,11 @@ export function* chargeLink(
   const { namespace } = source;
   const known = yield* quotaUseOf({ holder, namespace });
   const use = rolledUse(known ?? freshUse(holder, namespace, limits, now), now);
-  if (use.linksToday + 1 > limits.linksPerDay) {
+  if (use.linksToday + count > limits.linksPerDay) {
     const day = untilNextDay(context);
     return failed(exceeded(use, 'links_per_day', use.linksToday, limits.linksPerDay, day));
   }
-  return ok([chargeQuota({ holder, namespace, limits, memories: 0, links: 1 })]);
+  return ok([chargeQuota({ holder, namespace, limits, memories: 0, links: count })]);
 }
 
 /** Why a restored row does not fit: QUOTA_EXCEEDED, or null. It does not count for the day. */

@@ -99,13 +99,23 @@ export function audienceOf(sources: readonly Memory[], namespace: string, caller
   if (owners.size > 1) {
     return fail('FORBIDDEN', 'private or shared memories of different agents cannot be consolidated');
   }
+  return ok({ owner: onlyOwner(restricted) ?? caller, scope: narrowestScope(restricted, namespace) });
+}
+
+/**
+ * A scope that is not wider than that of any source, for a memory of a namespace: none when all are open, the shared scope
+ * that all restricted ones have in that namespace, else private.
+ */
+export function narrowestScope(sources: readonly Memory[], namespace: string): string | null {
+  const restricted = sources.filter((source) => !isOpen(source));
+  if (restricted.length === 0) return null;
   const scopes = new Set(restricted.map(({ metadata }) => metadata['scope']));
   const [scope] = scopes;
   const stays =
     scopes.size === 1 &&
     (scope === 'team' || scope === 'unit' || scope === 'org') &&
     restricted.every((source) => source.namespace === namespace);
-  return ok({ owner: onlyOwner(restricted) ?? caller, scope: stays ? scope : 'private' });
+  return stays ? scope : 'private';
 }
 
 function onlyOwner(sources: readonly Memory[]): string | null {

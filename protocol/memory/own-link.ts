@@ -18,13 +18,20 @@ export function* ownLinks(
   targets: readonly string[],
   { now }: DecisionContext,
 ): Reading<readonly Write<Link>[]> {
-  const writes: Write<Link>[] = [];
-  for (const target_id of targets) {
-    const link: Link = {
+  const links = targets.map(
+    (target_id): Link => ({
       ...{ source_id: source.id, target_id, relation, created_at: now, valid_from: now, valid_until: null },
       ...{ observed_by: ownerOf(source), signature: null, attest_level: 'unsigned', signed_at: null },
       ...{ public_key: null, ...UNENDED, rest: NO_REST },
-    };
+    }),
+  );
+  return yield* newLinks(source, links);
+}
+
+/** The writes of those links of a memory that are not there. */
+export function* newLinks(source: Memory, links: readonly Link[]): Reading<readonly Write<Link>[]> {
+  const writes: Write<Link>[] = [];
+  for (const link of links) {
     if ((yield* linkRow(link)) !== null) continue;
     const subject = { kind: linkKind.name, id: linkId(link) };
     const tombstone = yield* tombstoneOf(subject);

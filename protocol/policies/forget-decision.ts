@@ -38,7 +38,7 @@ export interface EndSessionsOutcome {
 }
 
 /** The gates of decisions; those of older releases name none. */
-const ALL_GATES = ['', ...GATES, 'link'] as const;
+const ALL_GATES = ['', ...GATES, 'link', 'reflect'] as const;
 
 /** FORBIDDEN for a decision of another agent. */
 function* decideForgetDecision({

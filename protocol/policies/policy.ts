@@ -15,6 +15,7 @@ import { type Changes, memoryChanges } from '../memory/changes.js';
 import type { Approver, GatePolicy, PolicyProblem } from '../namespaces/effective-policy.js';
 import { gateOf, isRegistered } from '../namespaces/gate-policy.js';
 import { hasPolicies } from '../namespaces/reads.js';
+import { type DepthGate, depthGateOf } from '../namespaces/reflection-policy.js';
 import { ruleDecision } from '../rules/permission-rules.js';
 import { hasRulesForWrites, ruleRefusal } from '../rules/rules-for-writes.js';
 import { type GatedAction, gatedAction } from './gated-action.js';
@@ -159,8 +160,7 @@ function* judged(action: GatedAction, changes: Changes, context: DecisionContext
       if (known === null && first !== undefined && !isSame(first.approver, found.approver)) {
         return refuse(action, place, `it and "${first.namespace}" have different approvers`);
       }
-      if (known === null)
-        asked.push({ gate: place.gate, namespace: place.namespace, approver: found.approver });
+      if (known === null) asked.push(waitingAt(place, found));
     }
     const isOpen = found.level === 'any' || found.level === 'registered';
     // A write may be open to all, and the rows that are there still belong to their owners.
@@ -183,7 +183,9 @@ function rulingAt(
 }
 
 /** The policy that applies at a gate of a namespace. Links have none; for them it only names the approver. */
-function* policyAt({ gate, namespace, privateTo }: GatedPlace): Reading<GatePolicy | PolicyProblem> {
+function* policyAt(place: GatedPlace): Reading<DepthGate | GatePolicy | PolicyProblem> {
+  const { gate, namespace, privateTo, depth = 0 } = place;
+  if (gate === 'reflect') return yield* depthGateOf({ namespace, privateTo: privateTo ?? null, depth });
   if (gate !== 'link') return yield* gateOf({ gate, namespace, privateTo: privateTo ?? null });
   const found = yield* gateOf({ gate: 'write', namespace });
   return 'problem' in found ? found : { ...found, level: 'any', from: null };
@@ -243,12 +245,28 @@ declare module '../base/error-details.js' {
       readonly asked: readonly AskedPlace[];
       readonly reads: readonly SeenRow[];
       readonly becomes: readonly ComingRow[];
+      /** Absent where nothing waits for the depth of a reflection. */
+      readonly reflection?: AskedDepth;
     };
   }
 }
 
+/** The depth that a reflection would have, and above which depth a policy wants an approval. */
+interface AskedDepth {
+  readonly proposed_depth: number;
+  readonly require_approval_above_depth: number;
+}
+
 interface Waiting extends AskedPlace {
   readonly approver: Approver;
+  readonly reflection?: AskedDepth;
+}
+
+function waitingAt({ gate, namespace, depth }: GatedPlace, found: DepthGate | GatePolicy): Waiting {
+  const { approver } = found;
+  if (depth === undefined || !('above' in found)) return { gate, namespace, approver };
+  const reflection = { proposed_depth: depth, require_approval_above_depth: found.above };
+  return { gate, namespace, approver, reflection };
 }
 
 /** A record gives the members in another order. */
@@ -304,6 +322,7 @@ function* waiting(action: GatedAction, asked: readonly Waiting[], changes: Chang
     asked: asked.map((place) => ({ gate: place.gate, namespace: place.namespace })),
     reads: yield* seenRows(changes, action.viewer),
     becomes: comingRows(action, changes),
+    ...asked.reduce((deep, { reflection }) => (reflection === undefined ? deep : { reflection }), {}),
   };
   const message = 'governance requires approval';
   return { verdict: 'refuse', failure: failure('APPROVAL_REQUIRED', message, details) };

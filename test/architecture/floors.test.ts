@@ -32,6 +32,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['graph'],
     ['rules'],
     ['messages', 'lifecycle'],
+    ['reflections'],
     ['policies'],
     ['coordination', 'transcripts'],
     ['maintenance', 'transfer', 'hooks', 'webhooks'],

@@ -55,6 +55,10 @@ const SAMPLES: { readonly [K in Waiting]: Of<K> } = {
     result: { id: 'm3', title: 't', namespace: 'team', tier: 'mid', expiresAt: null },
     ...{ agentId: REQUESTER, viewer, archive: true },
   },
+  'store-reflection': {
+    ...{ kind: 'store-reflection', memory, depth: null, viewer, archive: true },
+    links: [{ ...link, source_id: memory.id, relation: 'reflects_on', observed_by: WRITER }],
+  },
   'create-link': {
     ...{ kind: 'create-link', link, viewer, by: REQUESTER },
     asked: { valid_from: null, valid_until: null },

@@ -246,6 +246,18 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: ['ids', 'title'] },
   ),
+  memory_reflect: fc.record(
+    {
+      source_ids: mostly(fc.uniqueArray(id, { minLength: 1, maxLength: 3 }), ['#0', '#0'], []),
+      title: mostly(fc.constantFrom('alpha', 'insight', 'lesson'), ' '),
+      content: sentence,
+      namespace: mostly(namespace, '/lead'),
+      tier: fc.constantFrom('mid', 'long'),
+      priority: mostly(fc.integer({ min: 1, max: 10 }), 99),
+      depth: fc.integer({ min: -1, max: 3 }),
+    },
+    { requiredKeys: ['source_ids', 'title', 'content'] },
+  ),
   memory_check_duplicate: fc.record(
     {
       title: sentence,
@@ -343,7 +355,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_replay: fc.record(
     {
       memory_id: id,
-      depth: mostly(fc.constantFrom(null, 0, 1, -1), 0.5),
+      depth: mostly(fc.constantFrom(0, 1, -1), 0.5),
       verbose: mostly(fc.boolean(), 'yes'),
       limit: mostly(fc.integer({ min: 1, max: 3 }), 0),
     },

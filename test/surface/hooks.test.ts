@@ -389,8 +389,8 @@ describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
   it('are named by hooks check and by doctor, each with its reason', async () => {
     home.register(
       { event: 'pre_store', command },
-      { event: 'pre_reflect', command },
-      { event: 'post_reflect', command },
+      { event: 'pre_compaction', command },
+      { event: 'on_compaction_rollback', command },
       { event: 'pre_compaction', command, enabled: false },
     );
     const checked = await run(home.home, ['hooks', 'check', '--json']);
@@ -400,7 +400,7 @@ describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
     assert.deepEqual(
       findings.map(({ code, message }) => [
         code,
-        /hook\[(\d)\].*(?:there (?:is|are) no .*)$/.exec(String(message))?.[1],
+        /hook\[(\d)\].*(?:no pass compacts.*)$/.exec(String(message))?.[1],
       ]),
       [
         ['HOOK_NEVER_FIRES', '1'],
@@ -419,7 +419,7 @@ describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
 
   it('do not make the node refuse the file, whose other hooks are in force', async () => {
     const heard = home.noting();
-    home.register({ event: 'pre_store', command: heard.command }, { event: 'pre_reflect', command });
+    home.register({ event: 'pre_store', command: heard.command }, { event: 'pre_compaction', command });
     const { code, err } = await run(home.home, ['store', '--title', 'a', '--content', 'b']);
     assert.deepEqual([code, heard.events().length], [0, 1], err);
   });

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { fail, failed, ok } from '../../../protocol/base/result.js';
-import { NO_REST } from '../../../protocol/kinds/payload.js';
-import { type Link, RELATIONS, UNENDED } from '../../../protocol/links/link.js';
-import { linkEnvelopeBytes } from '../../../protocol/links/link-envelope.js';
+import { RELATIONS } from '../../../protocol/links/link.js';
 import type { Call } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
@@ -11,6 +9,7 @@ import { namedMemory } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 import { attestedLinks, linkAnswer } from './attested-links.js';
 import { LINK_ALIASES, relation, sourceId, targetId } from './link-fields.js';
+import { observedLink } from './observed-link.js';
 
 const input = z.object({
   source_id: sourceId,
@@ -94,7 +93,7 @@ async function link(call: Call, asking: Input) {
   }
   const ends = { source_id: source.value, target_id: target.value, relation: asking.relation };
   const { agentId: by, viewer } = call.caller;
-  const wanted = newLink(call, { ...ends, valid_from: validFrom, valid_until: asked.valid_until });
+  const wanted = observedLink(call, { ...ends, valid_from: validFrom, valid_until: asked.valid_until });
   const result = await call.services.store.execute({ kind: 'create-link', link: wanted, asked, viewer, by });
   if (!result.ok) return failed(result.error);
   const { change, link: stands } = result.value;
@@ -113,23 +112,3 @@ async function link(call: Call, asking: Input) {
   const [attested] = await attestedLinks(call, [stands]);
   return ok({ linked: true as const, ...linkAnswer(result.value, attested!) });
 }
-
-type Stated = Pick<Link, 'source_id' | 'target_id' | 'relation' | 'valid_from' | 'valid_until'>;
-
-/** The link that a caller observed, signed with the key of the machine where it has one. */
-function newLink(call: Call, stated: Stated): Link {
-  const observed = { ...stated, observed_by: call.caller.agentId };
-  const { machineKey } = call.services;
-  const signed =
-    machineKey === null
-      ? { signature: null, attest_level: 'unsigned', signed_at: null, public_key: null }
-      : {
-          signature: base64(machineKey.sign(linkEnvelopeBytes(observed))),
-          attest_level: 'self_signed',
-          signed_at: call.now,
-          public_key: base64(machineKey.publicKey),
-        };
-  return { ...observed, ...signed, ...UNENDED, created_at: call.now, rest: NO_REST };
-}
-
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');

@@ -189,6 +189,18 @@ describe('the 27 events', { timeout: 120_000 }, () => {
     assert.deepEqual(await last('post_delete'), { id: joined['id'] });
   });
 
+  it('tell of reflections', async () => {
+    const id = (await node.run('memory_store', { title: 'seen twice', content: 'x', namespace: 'team' }))[
+      'id'
+    ];
+    const said = { title: 'what follows', content: 'it is a habit', tags: ['habit'] };
+    const answer = await node.run('memory_reflect', { source_ids: [id], ...said });
+    assert.deepEqual(await last('pre_reflect'), {
+      ...{ tier: 'mid', namespace: 'team', ...said, priority: 5, confidence: 1, metadata: {} },
+    });
+    assert.deepEqual(await last('post_reflect'), answer);
+  });
+
   it('tell of each group that auto-consolidate joins', async () => {
     const ids: unknown[] = [];
     for (const title of ['a', 'b', 'c']) {

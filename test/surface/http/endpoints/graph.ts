@@ -151,4 +151,23 @@ export const graph: readonly EndpointRow[] = [
     body: { memory_id: NOTHING },
     ...NOT_FOUND,
   },
+  {
+    section: '4.12',
+    what: 'reflect',
+    method: 'POST',
+    path: '/memory_reflect',
+    body: { memory_ids: ['{a}', '{b}'], title: 'What follows', content: 'from both' },
+    status: 200,
+    shape: { id: 'string', reflection_depth: 'number', reflects_on: ['string'], namespace: 'string' },
+    holds: { reflection_depth: 1 },
+    keep: 'reflection',
+  },
+  {
+    section: '4.12',
+    what: 'reflect on nothing',
+    method: 'POST',
+    path: '/memory_reflect',
+    body: { source_ids: ['{a}', NOTHING], title: 'Nothing', content: 'follows' },
+    ...NOT_FOUND,
+  },
 ];
