@@ -92,6 +92,7 @@ import { receiptKind } from './messages/receipt-kind.js';
 import { dropReceiptsCommand, markReadCommand } from './messages/receipts.js';
 import { sendMessageCommand } from './messages/send-message.js';
 import { shareMemoryCommand } from './messages/share-memory.js';
+import { beginModelCallCommand, endModelCallCommand, modelUseKind } from './models/model-use.js';
 import type { NamesQueries } from './namespaces/queries.js';
 import * as namespacesReads from './namespaces/reads.js';
 import { registerEntityCommand } from './namespaces/register-entity.js';
@@ -176,6 +177,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   subscriptionListKind,
   leaseTermKind,
   transcriptLineKind,
+  modelUseKind,
 ];
 
 const DECLARED = [
@@ -252,6 +254,8 @@ const DECLARED = [
   pruneEventsCommand,
   passEventsCommand,
   noteVetoCommand,
+  beginModelCallCommand,
+  endModelCallCommand,
   createActionCommand,
   addActionEdgeCommand,
   transitionActionCommand,

@@ -8,7 +8,6 @@ const NOT_READ = [
   'tier',
   'autonomous_hooks',
   'postgres_statement_timeout_secs',
-  'llm_call_timeout_secs',
   'mcp_federation_forward_url',
   'audit',
   'confidence',

@@ -16,7 +16,8 @@ export type ConfigProblemCode =
   | 'CONFIG_VALUE_INVALID'
   | 'CONFIG_API_KEY_MISSING'
   | 'CONFIG_ADMIN_WILDCARD'
-  | 'CONFIG_ADMIN_INVALID';
+  | 'CONFIG_ADMIN_INVALID'
+  | 'CONFIG_MODEL_WITHOUT_BACKEND';
 
 /** One thing that is wrong with a configuration. Neither text holds a value that could be secret. */
 export interface ConfigProblem {

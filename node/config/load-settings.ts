@@ -4,8 +4,9 @@ import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { stderrLog } from '../log.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
-import { vendorOf } from './embed-vendors.js';
 import { meshProblems } from './mesh-problems.js';
+import { modelProblems } from './model-problems.js';
+import { vendorOf } from './model-vendors.js';
 import { absolutePath, realPath } from './paths.js';
 import { PLACE_ROWS } from './rows-places.js';
 import { Secret } from './secret.js';
@@ -97,12 +98,9 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   else if (given(env[homeVariable]) !== undefined) {
     origins.set('home', { source: 'environment', name: homeVariable });
   }
-  // An address of an embedder from before the sections named a service of the local-native shape.
-  if (origins.get('embedBaseUrl')?.source === 'legacy' && origins.get('embedBackend')?.source === 'default') {
-    settings['embedBackend'] = 'local-native';
-    origins.set('embedBackend', { source: 'legacy', name: 'embed_url' });
-  }
-  vendorKey(settings, env, origins);
+  nativeByAddress(settings, origins, 'embed');
+  nativeByAddress(settings, origins, 'llm');
+  for (const [backend, key] of VENDOR_KEYS) vendorKey(settings, env, origins, backend, key);
   settings['hooksPath'] = join(dirname(resolve(file.path)), 'hooks.toml');
   settings['hookEnvironment'] = hookEnvironment(env);
   problems.push(...notReadYet(origins));
@@ -112,18 +110,39 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   return { settings: completed, origins, file, problems, variables, searchPath };
 }
 
-/** The key in a vendor's own variable comes after SVC_EMBED_API_KEY and before the section (reference-mcp-cli §4). */
+/** An address of a model from before the sections names a service of the local-native shape. */
+function nativeByAddress(
+  settings: Record<string, unknown>,
+  origins: Map<keyof Settings, Origin>,
+  of: 'embed' | 'llm',
+): void {
+  const address = origins.get(`${of}BaseUrl`);
+  if (address?.source !== 'legacy' || origins.get(`${of}Backend`)?.source !== 'default') return;
+  settings[`${of}Backend`] = 'local-native';
+  origins.set(`${of}Backend`, { source: 'legacy', name: address.name });
+}
+
+/** Each key of a model, with the backend whose vendor it may belong to. */
+const VENDOR_KEYS = [
+  ['embedBackend', 'embedApiKey'],
+  ['llmBackend', 'llmApiKey'],
+  ['autoTagBackend', 'autoTagApiKey'],
+] as const;
+
+/** The key in a vendor's own variable comes after the variable of the setting and before its section (reference-mcp-cli §4). */
 function vendorKey(
   settings: Record<string, unknown>,
   env: Environment,
   origins: Map<keyof Settings, Origin>,
+  backend: keyof Settings,
+  setting: keyof Settings,
 ): void {
-  const name = vendorOf(String(settings['embedBackend']))?.keyVariable ?? null;
-  const key = name === null ? undefined : given(env[name]);
-  const { source } = origins.get('embedApiKey')!;
-  if (key === undefined || source === 'environment' || source === 'flag') return;
-  settings['embedApiKey'] = new Secret(key);
-  origins.set('embedApiKey', { source: 'environment', name });
+  const names = vendorOf(String(settings[backend]))?.keyVariables ?? [];
+  const name = names.find((variable) => given(env[variable]) !== undefined);
+  const { source } = origins.get(setting)!;
+  if (name === undefined || source === 'environment' || source === 'flag') return;
+  settings[setting] = new Secret(given(env[name])!);
+  origins.set(setting, { source: 'environment', name });
 }
 
 /** What programs of hooks get of the environment: where things are, the user, the language and the time zone. */
@@ -152,18 +171,7 @@ function complete(
       fix: 'set SVC_API_KEY, or api_key in the configuration file',
     });
   }
-  for (const [backend, url, name] of [
-    [settings.embedBackend, settings.embedBaseUrl, 'embeddings'],
-    [settings.llmBackend, settings.llmBaseUrl, 'llm'],
-  ]) {
-    if (backend !== 'compatible' || url !== null) continue;
-    problems.push({
-      code: 'CONFIG_VALUE_INVALID',
-      level: 'fatal',
-      message: `${name}.backend = "compatible" needs ${name}.base_url`,
-      fix: `set ${name}.base_url`,
-    });
-  }
+  problems.push(...modelProblems(settings));
   problems.push(...meshProblems(settings));
   return {
     ...settings,

@@ -1,9 +1,12 @@
 import { EMBED_BATCH_MAX } from '../../protocol/base/limits.js';
+import { MODEL_CALL_TIMEOUT_MS, MODEL_CALLS_PER_DAY } from '../../protocol/base/model-limits.js';
+import { MODEL_ALIASES } from './model-vendors.js';
 import type { SettingRows } from './setting-row.js';
 
 const LATER = 'Validated now, read when remote models come.';
-/** Selectors of the chat model (interface §2.12, "Backends"). */
-const LLM_BACKENDS = ['none', 'local-native', 'compatible'] as const;
+/** Selectors of a chat model (interface §2.12, "Backends"). */
+const LLM_BACKENDS = ['none', 'local-native', 'compatible', 'openai-compatible', ...MODEL_ALIASES] as const;
+const ONE_OF_THEM = "local-native, compatible, none, or a vendor's name";
 
 /** What is wrong with a base URL; it may hold a password, so it is never quoted. */
 function urlProblem(text: string): string | null {
@@ -76,8 +79,7 @@ export const MODEL_ROWS = {
     oneOf: LLM_BACKENDS,
     env: 'SVC_LLM_BACKEND',
     config: 'llm.backend',
-    later: true,
-    doc: `Chat model: local-native, compatible or none. ${LATER}`,
+    doc: `Chat model: ${ONE_OF_THEM}. Without one, nothing is sent to a model.`,
   },
   llmBaseUrl: {
     type: 'text',
@@ -86,25 +88,23 @@ export const MODEL_ROWS = {
     env: 'SVC_LLM_BASE_URL',
     config: 'llm.base_url',
     legacy: 'ollama_url',
-    later: true,
-    doc: `Endpoint of the chat model. ${LATER}`,
+    doc: 'Endpoint of the chat model; overrides the address of the vendor. The compatible shape adds /v1 to an address without a path.',
   },
   llmModel: {
     type: 'text',
     default: null,
+    defaultDoc: 'that of the vendor',
     env: 'SVC_LLM_MODEL',
     config: 'llm.model',
     legacy: 'llm_model',
-    later: true,
-    doc: `Name of the chat model, passed through as it is. ${LATER}`,
+    doc: 'Name of the chat model, passed through as it is.',
   },
   llmApiKey: {
     type: 'secret',
     default: null,
     env: 'SVC_LLM_API_KEY',
     secretSection: 'llm',
-    later: true,
-    doc: `Key of the chat model. ${LATER}`,
+    doc: 'Key of the chat model; the variables of its vendor come after this one and before the section.',
   },
   autoTagBackend: {
     type: 'text',
@@ -112,8 +112,7 @@ export const MODEL_ROWS = {
     defaultDoc: 'as [llm]',
     oneOf: LLM_BACKENDS,
     config: 'llm.auto_tag.backend',
-    later: true,
-    doc: `Model for tags, query expansion and contradictions. ${LATER}`,
+    doc: `Model for tags, query expansion and contradictions: ${ONE_OF_THEM}.`,
   },
   autoTagBaseUrl: {
     type: 'text',
@@ -121,8 +120,7 @@ export const MODEL_ROWS = {
     defaultDoc: 'as [llm]',
     check: urlProblem,
     config: 'llm.auto_tag.base_url',
-    later: true,
-    doc: `Endpoint of that model. ${LATER}`,
+    doc: 'Endpoint of that model.',
   },
   autoTagModel: {
     type: 'text',
@@ -130,16 +128,34 @@ export const MODEL_ROWS = {
     defaultDoc: 'as [llm]',
     config: 'llm.auto_tag.model',
     legacy: 'auto_tag_model',
-    later: true,
-    doc: `Name of that model. ${LATER}`,
+    doc: 'Name of that model.',
   },
   autoTagApiKey: {
     type: 'secret',
     default: null,
-    defaultDoc: 'as [llm]',
+    defaultDoc: 'as [llm], for the same host only',
     secretSection: 'llm.auto_tag',
-    later: true,
-    doc: `Key of that model. ${LATER}`,
+    doc: 'Key of that model; the variables of its vendor come before the section.',
+  },
+  llmCallTimeoutMs: {
+    type: 'integer',
+    default: MODEL_CALL_TIMEOUT_MS / 1000,
+    unit: 's',
+    min: 1,
+    max: 600,
+    convert: (seconds: number) => seconds * 1000,
+    config: 'llm_call_timeout_secs',
+    doc: 'A request to a chat model that takes longer is given up.',
+  },
+  llmCallsPerDay: {
+    type: 'integer',
+    default: MODEL_CALLS_PER_DAY,
+    unit: 'requests',
+    min: 0,
+    max: 1_000_000_000,
+    env: 'SVC_LLM_MAX_CALLS_PER_DAY',
+    config: 'llm.max_calls_per_day',
+    doc: 'Requests to chat models that this database permits in a day (UTC); 0 permits any number.',
   },
   rerankerEnabled: {
     type: 'boolean',

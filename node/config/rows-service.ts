@@ -1,6 +1,6 @@
 import { storeNamespaceProblem } from '../../protocol/base/ids.js';
 import * as limits from '../../protocol/base/limits.js';
-import { EMBED_ALIASES } from './embed-vendors.js';
+import { MODEL_ALIASES } from './model-vendors.js';
 import type { SettingRows } from './setting-row.js';
 
 /** Selectors of the embedder (interface §2.12, "Backends"). */
@@ -10,7 +10,7 @@ export const EMBED_BACKENDS = [
   'local-native',
   'compatible',
   'onnx',
-  ...EMBED_ALIASES,
+  ...MODEL_ALIASES,
 ] as const;
 
 /** How a node handles memories and requests, and its limits. */

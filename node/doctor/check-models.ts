@@ -3,9 +3,9 @@ import type { Secret } from '../config/secret.js';
 import type { Settings } from '../config/settings.js';
 import { shownUrl } from '../config/shown-url.js';
 import { stderrLog } from '../log.js';
+import { under } from '../outbound/under.js';
 import { systemClock } from '../seams.js';
 import { openEmbedder, remoteTarget } from '../semantics/open-embedder.js';
-import { under } from '../semantics/remote/wire-shapes.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
 

@@ -103,6 +103,7 @@ import { memoryStats } from './meta/memory-stats.js';
 import { memoryNotify } from './other/memory-notify.js';
 import { dependentsOfInvalidated } from './power/dependents-of-invalidated.js';
 import { memoryAutoConsolidate } from './power/memory-auto-consolidate.js';
+import { memoryAutoTag, memorySuggestTags } from './power/memory-auto-tag.js';
 import { memoryCheckAgentAction } from './power/memory-check-agent-action.js';
 import { memoryCheckDuplicate } from './power/memory-check-duplicate.js';
 import { memoryConsolidate } from './power/memory-consolidate.js';
@@ -169,6 +170,8 @@ export const OPERATIONS: readonly Operation[] = [
   memoryConsolidate,
   memoryReflect,
   memoryAutoConsolidate,
+  memoryAutoTag,
+  memorySuggestTags,
   memoryResolve,
   memoryCheckDuplicate,
   memoryContradictions,

@@ -60,6 +60,19 @@ export class CircuitBreaker {
     return opens;
   }
 
+  /** The service asks for no requests for a while, which is no failure. */
+  rest(reason: string, restMs: number): void {
+    this.#lastError = reason;
+    this.#trying = false;
+    this.#closedAtMs = Math.max(this.#closedAtMs, this.clock.monotonicMs() + restMs);
+  }
+
+  /** A caller gave up the call itself, so a trial that it was has ended too. */
+  abandoned(reason: string): void {
+    this.#trying = false;
+    this.late(reason);
+  }
+
   /** A caller gave up waiting. Several in a row without an answer in between count as failures. */
   late(reason: string): void {
     this.#late += 1;

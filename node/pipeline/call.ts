@@ -10,6 +10,7 @@ import type { Command } from '../../protocol/release.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';
+import type { Models } from '../models/models.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import type { PolicyOutcome } from './governance-hooks.js';
@@ -88,6 +89,8 @@ export interface Replication {
 export interface ReadServices {
   readonly store: ReadStore;
   readonly semantic: SemanticIndex;
+  /** The chat models; `askModel` asks one within the limits of a call. */
+  readonly models: Models;
   readonly tokens: TokenCounter;
   readonly touches: TouchQueue;
   readonly recallSessions: RecallSessions;
@@ -184,6 +187,8 @@ export interface Call<S extends ReadServices = Services> {
   readonly again: boolean;
   /** When the caller is answered in any case, in monotonic milliseconds. */
   readonly deadlineMs?: number;
+  /** Aborted when the caller is gone or gave the call up; absent where nobody can tell. */
+  readonly signal?: AbortSignal;
   /** Reports how far a long operation is, and the total when it is known. */
   readonly progress: ProgressReport;
 }

@@ -31,6 +31,8 @@ export interface Request {
    * not begun.
    */
   readonly deadlineMs?: number;
+  /** Aborted when the caller is gone or gave the call up. */
+  readonly signal?: AbortSignal;
   /** Receives the progress of a long operation. */
   readonly progress?: ProgressReport;
   /** Ids that the call makes follow from it, so that the same call makes them again. */
@@ -139,6 +141,7 @@ async function runAttested(
     now,
     services: servicesOf(operation, services, { store, tokens, random }),
     ...(request.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
+    ...(request.signal === undefined ? {} : { signal: request.signal }),
     profile: request.profile ?? 'full',
     progress: request.progress ?? UNHEARD,
   };

@@ -21,6 +21,8 @@ import { MeshNode } from '../mesh/mesh-node.js';
 import { MeshPeers } from '../mesh/mesh-peers.js';
 import { openFileRoster } from '../mesh/open-receiver.js';
 import { type ListenerFiles, openListenerFiles } from '../mesh/tls/listener-files.js';
+import type { Models } from '../models/models.js';
+import { openModels } from '../models/open-models.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
@@ -87,6 +89,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     store: storage.store,
     hooks: hooks.hooks,
     semantic: semantic?.role ?? NO_SEMANTICS,
+    models: modelsOf(settings, storage, log),
     tokens: new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler }),
     touches,
     settings,
@@ -124,10 +127,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     upgrade: mesh.callsAtApi ? mesh.upgrade : null,
   });
   return {
-    settings,
-    log,
-    identity,
-    files,
+    ...{ settings, log, identity, files },
     metrics,
     condition,
     storage,
@@ -144,6 +144,9 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     local: new LocalSocket(services, holder, log),
   };
 }
+
+const modelsOf = (settings: Settings, { store }: DaemonStorage, log: Log): Models =>
+  openModels({ settings, store, log, clock: systemClock, scheduler: systemScheduler });
 
 /** Who belongs to the mesh, and how messages reach them. */
 function peersOf(settings: Settings, { peerId }: MachineIdentity, log: Log): MeshPeers {

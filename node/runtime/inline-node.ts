@@ -11,6 +11,7 @@ import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
 import type { MembersOnDisk } from '../mesh/members-on-disk.js';
+import { openModels } from '../models/open-models.js';
 import type { Catalogue, Services } from '../pipeline/call.js';
 import { SocketNames } from '../private-socket.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -83,10 +84,12 @@ export async function openInlineNode(
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;
   const hooks = openInlineHooks(settings, store, log, role);
+  const models = openModels({ settings, store, log, clock: systemClock, scheduler: systemScheduler });
   const services = servicesOf(identity, {
     store,
     hooks: hooks.hooks,
     semantic,
+    models,
     tokens: inlineTokenCounter(),
     touches,
     settings,
@@ -123,6 +126,7 @@ export async function openInlineNode(
     async close() {
       // Calls of other processes still need the parts below.
       await background?.endDuties();
+      await models.close();
       await hooks.close();
       for (const part of [touches, background, semantic, store]) await part?.close();
     },

@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from '../../protocol/base/result.js';
 import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
-import { vendorOf } from '../config/embed-vendors.js';
+import { MODEL_VENDORS, vendorOf } from '../config/model-vendors.js';
 import type { Settings } from '../config/settings.js';
 import type { Embedder, EmbedderSeams } from './embedder.js';
 import { BuiltinEmbedder } from './encoder/builtin-embedder.js';
@@ -11,8 +11,6 @@ type EmbedSettings = Pick<
   'home' | 'embedBackend' | 'embedBaseUrl' | 'embedModel' | 'embedDim' | 'embedApiKey' | 'embedModelFolder'
 >;
 
-const LOCAL_NATIVE_URL = 'http://localhost:11434';
-const LOCAL_NATIVE_MODEL = 'nomic-embed-text';
 /** A model of which nothing is known reads at least so much. */
 const UNKNOWN_MODEL_TOKENS = 256;
 
@@ -21,15 +19,12 @@ export function remoteTarget(
   settings: Pick<EmbedSettings, 'embedBackend' | 'embedBaseUrl' | 'embedModel'>,
 ): { readonly baseUrl: string | null; readonly model: string | null; readonly isNative: boolean } | null {
   const { embedBackend: backend, embedBaseUrl: baseUrl, embedModel: model } = settings;
-  if (backend === 'local-native') {
-    return { baseUrl: baseUrl ?? LOCAL_NATIVE_URL, model: model ?? LOCAL_NATIVE_MODEL, isNative: true };
-  }
-  const vendor = vendorOf(backend);
+  const vendor = backend === 'local-native' ? MODEL_VENDORS.ollama : vendorOf(backend);
   if (vendor === null && backend !== 'compatible') return null;
   return {
     baseUrl: baseUrl ?? vendor?.baseUrl ?? null,
-    model: model ?? vendor?.model ?? null,
-    isNative: false,
+    model: model ?? vendor?.embedModel ?? null,
+    isNative: vendor?.shape === 'local-native',
   };
 }
 

@@ -98,6 +98,8 @@ export interface ErrorDetails {
     readonly agent_id?: string;
   };
   readonly AUTH_BACKOFF: Later;
+  readonly LLM_UNAVAILABLE: Later;
+  readonly LLM_LIMIT: Later & { readonly max: number };
   readonly PEER_THROTTLED: Later;
   readonly OVERLOADED: {
     readonly max_inflight?: number;

@@ -139,6 +139,12 @@ export const ERRORS = {
   CHECKPOINT_RESOLVED: { http: 409, exit: 1 },
   /** A draft of a routine cannot be run. */
   ROUTINE_NOT_FROZEN: { http: 409, exit: 1 },
+  /** No chat model is configured for it, or it does not answer now. */
+  LLM_UNAVAILABLE: { http: 503, exit: 75 },
+  /** The chat model refused the request, or its answer cannot be used. */
+  LLM_FAILED: { http: 502, exit: 1 },
+  /** The requests to chat models of this day are used up. */
+  LLM_LIMIT: { http: 429, exit: 75 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

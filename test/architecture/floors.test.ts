@@ -35,7 +35,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['reflections'],
     ['policies'],
     ['coordination', 'transcripts'],
-    ['maintenance', 'transfer', 'hooks', 'webhooks'],
+    ['maintenance', 'transfer', 'hooks', 'webhooks', 'models'],
     ['peers'],
     ['wire'],
     ['replication'],
@@ -45,7 +45,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   node: [
     [''],
     ['config', 'outbound'],
-    ['identity', 'observability', 'semantics', 'webhooks'],
+    ['identity', 'models', 'observability', 'semantics', 'webhooks'],
     ['hooks', 'pipeline', 'threads'],
     ['bindings', 'transfer'],
     ['operations'],

@@ -4,6 +4,7 @@ import { loadSettings } from '../../node/config/load-settings.js';
 import type { Settings } from '../../node/config/settings.js';
 import type { Caller } from '../../node/identity/caller.js';
 import { fingerprintOf } from '../../node/identity/machine-key.js';
+import { NO_MODELS } from '../../node/models/no-models.js';
 import { CATALOGUE, OPERATIONS } from '../../node/operations/registry.js';
 import type { Answer } from '../../node/pipeline/answer.js';
 import type { Services } from '../../node/pipeline/call.js';
@@ -218,6 +219,7 @@ export class SimNode {
     const services: Services = {
       store: wrapped,
       semantic: NO_SEMANTICS,
+      models: NO_MODELS,
       tokens: quarters,
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),

@@ -10,10 +10,10 @@ import {
 import type { Tier } from '../../../protocol/memory/memory.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
 import type { Call, ReadCall } from '../../pipeline/call.js';
+import { consulted } from '../../pipeline/consulted.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
-import { consult, vetoOf } from '../../pipeline/run-hooks.js';
 import { given } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 
@@ -174,19 +174,13 @@ export function consolidation(call: Call, request: ConsolidationRequest): Consol
 
 /** Joins one group of several, after the hooks before it, which decide and rewrite nothing. */
 export async function hookedConsolidation(
-  { services, caller, now }: Call,
+  call: Call,
   command: ConsolidateMemories,
 ): Promise<Result<ConsolidateMemoriesOutcome>> {
   const { ids, result: made } = command;
   const { namespace } = made;
-  const { hooks, store, clock, log } = services;
-  const hookRun = { hooks, store, clock, log, agentId: caller.agentId, now, endMs: undefined };
-  if (hooks.has(BEFORE)) {
-    const payload = { namespace, candidate_ids: ids };
-    const verdict = await consult(hookRun, { event: BEFORE, namespace, payload });
-    if ('denial' in verdict) return failed(vetoOf(BEFORE, verdict.denial));
-  }
-  return await store.execute(command);
+  const denial = await consulted(call, BEFORE, { namespace, payload: { namespace, candidate_ids: ids } });
+  return denial === null ? await call.services.store.execute(command) : failed(denial);
 }
 
 /** Full ids, each once; NOT_FOUND names those that are unknown as they were given. */

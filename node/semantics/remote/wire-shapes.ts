@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { under } from '../../outbound/under.js';
 
 /** How a service is asked for vectors (interface §2.12, "Backends"). */
 export interface WireShape {
@@ -38,11 +39,3 @@ export const COMPATIBLE: WireShape = {
     return vectors.length === data.length && !vectors.includes(undefined as never) ? vectors : null;
   },
 };
-
-/** The endpoint under a base URL, whose query stays. */
-export function under(base: URL, path: string, rootPath: string): URL {
-  const url = new URL(base);
-  const root = url.pathname.replace(/\/+$/, '');
-  url.pathname = `${root === '' ? rootPath : root}${path}`;
-  return url;
-}

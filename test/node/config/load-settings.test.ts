@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { EMBED_ALIASES } from '../../../node/config/embed-vendors.js';
 import { lifePolicyOf, ttlSecondsOf } from '../../../node/config/life-policy.js';
 import { ConfigError, loadSettings, type SettingFlags } from '../../../node/config/load-settings.js';
+import { MODEL_ALIASES } from '../../../node/config/model-vendors.js';
 import { Secret } from '../../../node/config/secret.js';
 import { defaultsIn, SETTINGS, type Settings } from '../../../node/config/settings.js';
 
@@ -154,6 +154,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_LLM_BASE_URL: [['https://llm.example', 'https://llm.example']],
   SVC_LLM_MODEL: [['m', 'm']],
   SVC_LLM_API_KEY: [['l', 'secret:l']],
+  SVC_LLM_MAX_CALLS_PER_DAY: [['0', 0]],
   SVC_BOOT_ENABLED: [['0', false]],
   SVC_CAPTURE_NAG_THRESHOLD: [['0', 0]],
   SVC_CAPTURE_NAG_ESCALATE_THRESHOLD: [['9', 9]],
@@ -210,6 +211,7 @@ describe('the configuration file', () => {
     db = "/file/x.db"
     api_key = "file key"
     request_timeout_secs = 5
+    llm_call_timeout_secs = 7
     [admin]
     agent_ids = ["ai:file", "ai:two"]
     [http]
@@ -254,6 +256,7 @@ describe('the configuration file', () => {
     [llm]
     backend = "compatible"
     model = "chat"
+    max_calls_per_day = 44
     base_url = "http://127.0.0.1:1"
     [llm.auto_tag]
     backend = "none"
@@ -330,6 +333,8 @@ describe('the configuration file', () => {
     autoTagBackend: 'none',
     autoTagModel: 'small',
     autoTagBaseUrl: 'http://127.0.0.1:2',
+    llmCallTimeoutMs: 7000,
+    llmCallsPerDay: 44,
     rerankerEnabled: true,
     rerankerModel: 'cross',
     bootEnabled: false,
@@ -510,9 +515,29 @@ describe('the key of a vendor', () => {
     assert.equal(keyOf({ OPENAI_API_KEY: 'vendor' }), null);
   });
 
-  it('belongs to one of fourteen names', () => {
-    assert.equal(EMBED_ALIASES.length, 14);
-    for (const name of EMBED_ALIASES) assert.equal(load({ SVC_EMBED_BACKEND: name }).embedBackend, name);
+  it('belongs to one of eighteen names, which embedders and chat models share', () => {
+    assert.equal(MODEL_ALIASES.length, 18);
+    for (const name of MODEL_ALIASES) {
+      assert.equal(load({ SVC_EMBED_BACKEND: name }).embedBackend, name);
+      assert.equal(load({ SVC_LLM_BACKEND: name }).llmBackend, name);
+    }
+  });
+
+  it('of a chat model comes from the first variable of its vendor that is set', () => {
+    const chatKey = (env: Env, toml?: string) => load(env, toml).llmApiKey?.reveal() ?? null;
+    const toml = 'schema_version = 2\n[llm]\napi_key_env = "SECTION_KEY"';
+    const env = { SVC_LLM_BACKEND: 'gemini', GOOGLE_API_KEY: 'second', SECTION_KEY: 'section' };
+    assert.equal(chatKey(env, toml), 'second');
+    assert.equal(chatKey({ ...env, GEMINI_API_KEY: 'first' }, toml), 'first');
+    assert.equal(chatKey({ ...env, GEMINI_API_KEY: 'first', SVC_LLM_API_KEY: 'own' }, toml), 'own');
+    assert.equal(chatKey({ ...env, GOOGLE_API_KEY: '' }, toml), 'section');
+  });
+
+  it('of the model for tags is that of its own vendor', () => {
+    const toml = 'schema_version = 2\n[llm.auto_tag]\nbackend = "mistral"\napi_key_env = "SECTION_KEY"';
+    const env = { SVC_LLM_BACKEND: 'openai', OPENAI_API_KEY: 'main', SECTION_KEY: 'section' };
+    assert.equal(load(env, toml).autoTagApiKey?.reveal(), 'section');
+    assert.equal(load({ ...env, MISTRAL_API_KEY: 'small' }, toml).autoTagApiKey?.reveal(), 'small');
   });
 });
 

@@ -128,6 +128,23 @@ export const further: readonly EndpointRow[] = [
   },
   {
     section: '4.12',
+    what: 'tags without a model',
+    method: 'POST',
+    path: '/auto_tag',
+    body: { title: 'Deploy window', content: 'Sundays at two' },
+    status: 503,
+    code: 'LLM_UNAVAILABLE',
+  },
+  {
+    section: '4.12',
+    what: 'tags of nothing',
+    method: 'POST',
+    path: '/auto_tag',
+    body: { title: 'Deploy window' },
+    ...INVALID,
+  },
+  {
+    section: '4.12',
     what: 'the rules of a node without any',
     method: 'POST',
     path: '/memory_rule_list',

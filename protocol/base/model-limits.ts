@@ -1,0 +1,15 @@
+/** One request to a chat model (reference-mcp-cli §4). */
+export const MODEL_CALL_TIMEOUT_MS = 30_000;
+export const MODEL_CONNECT_TIMEOUT_MS = 5000;
+export const MODEL_RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
+/** Questions that a process asks at the same time, and those that wait for their turn. */
+export const MODEL_QUESTIONS_MAX = 4;
+export const MODEL_QUESTIONS_WAITING_MAX = 32;
+/** Requests to chat models in a day; 0 permits any number. */
+export const MODEL_CALLS_PER_DAY = 0;
+/** Bytes of one text of a memory that a chat model is shown. */
+export const MODEL_TEXT_BYTES_MAX = 24 * 1024;
+/** Days for which the use of models is kept. */
+export const MODEL_USE_DAYS = 90;
+/** Characters of an answer that a reader looks at. */
+export const MODEL_ANSWER_CHARACTERS_MAX = 65_536;
