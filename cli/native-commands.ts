@@ -15,6 +15,8 @@ export const NATIVE_COMMANDS: CommandTable = {
   'config show': async () => (await import('./config-show-command.js')).configShowCommand,
   'config migrate': async () => (await import('./config-migrate-command.js')).configMigrateCommand,
   export: async () => (await import('./export-command.js')).exportCommand,
+  'export-reflections': async () =>
+    (await import('./export-reflections-command.js')).exportReflectionsCommand,
   import: async () => (await import('./import-command.js')).importCommand,
   backup: async () => (await import('./backup-command.js')).backupCommand,
   restore: async () => (await import('./restore-command.js')).restoreCommand,

@@ -107,6 +107,7 @@ import * as policiesReads from './policies/reads.js';
 import { rememberedKind } from './policies/remembered-kind.js';
 import { requestApprovalCommand } from './policies/request-approval.js';
 import { voteKind } from './policies/vote-kind.js';
+import type { ReflectionQueries } from './reflections/queries.js';
 import { storeReflectionCommand } from './reflections/store-reflection.js';
 import { adoptPeerCommand } from './replication/adopt.js';
 import { applyOperationsCommand, retryParkedCommand } from './replication/apply-operations.js';
@@ -311,6 +312,7 @@ export interface Queries
     LifecycleQueries,
     AgentQueries,
     GraphQueries,
+    ReflectionQueries,
     NamesQueries,
     GovernanceQueries,
     MessageQueries,

@@ -114,7 +114,10 @@ import { memoryQuotaStatus } from './power/memory-quota-status.js';
 import { memoryResolve } from './power/memory-resolve.js';
 import { memoryRuleList } from './power/memory-rule-list.js';
 import { memoryShare } from './power/memory-share.js';
+import { memoryExportReflection } from './reflections/memory-export-reflection.js';
 import { memoryReflect } from './reflections/memory-reflect.js';
+import { memoryReflectionOrigin } from './reflections/memory-reflection-origin.js';
+import { verifyReflectionChain } from './reflections/verify-reflection-chain.js';
 import { memoryCaptureTurn } from './transcripts/capture-turn.js';
 import { memoryDeref, memoryOffload } from './transcripts/offload.js';
 import { knownTurns, recoverTurn } from './transcripts/recover-turn.js';
@@ -169,6 +172,9 @@ export const OPERATIONS: readonly Operation[] = [
   memoryKgInvalidate,
   memoryConsolidate,
   memoryReflect,
+  memoryReflectionOrigin,
+  memoryExportReflection,
+  verifyReflectionChain,
   memoryAutoConsolidate,
   memoryAutoTag,
   memorySuggestTags,

@@ -3,7 +3,7 @@ import type { Instant } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
 import type { RecordImage, RecordPlace } from '../kinds/record.js';
 import type { Link } from '../links/link.js';
-import type { MemoryRow } from '../memory/memory.js';
+import type { Kind, MemoryRow } from '../memory/memory.js';
 import type { LeftOut } from '../memory/queries.js';
 
 /** Queries of exports, each with its answer. */
@@ -55,6 +55,8 @@ export interface ExportMemories {
   readonly viewer: Viewer;
   /** A namespace or subtree; everything unless given. */
   readonly namespace?: string | null;
+  /** Only memories of this kind; of all kinds unless given. */
+  readonly ofKind?: Kind;
   readonly now: Instant;
   readonly after: ExportPlace | null;
   readonly limit: number;

@@ -389,6 +389,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { requiredKeys: [] },
   ),
   memory_dependents_of_invalidated: fc.record({ memory_id: id }),
+  memory_reflection_origin: fc.record({ memory_id: id }),
 };
 
 const WEIGHTS: Readonly<Record<string, number>> = {

@@ -11,7 +11,6 @@ import {
 import { ttlSecondsOf } from '../../config/life-policy.js';
 import type { Call, ReadCall } from '../../pipeline/call.js';
 import { consult, vetoOf } from '../../pipeline/run-hooks.js';
-import { attestMemory } from '../core/attest-memory.js';
 import { observedLink } from '../graph/observed-link.js';
 import { callersMetadata } from '../shared/metadata-owner.js';
 
@@ -43,7 +42,7 @@ export async function reflectionCommand(call: Call, said: NewReflection): Promis
   const found = await sourcesOf(call, said.source_ids);
   if (!found.ok) return failed(found.error);
   const sources = found.value;
-  const memory = attestMemory(reflectionOf(call, said, sources), call);
+  const memory = reflectionOf(call, said, sources);
   const links = sources.map(({ id: target_id }) =>
     observedLink(call, {
       ...{

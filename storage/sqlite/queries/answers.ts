@@ -44,6 +44,7 @@ import { listQuotas } from './quotas.js';
 import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
 import { readRanked, searchMemories } from './recall.js';
 import { exportRecords, readRecords } from './records.js';
+import { reflectionOrigin } from './reflections.js';
 import {
   findOperation,
   knownOrigins,
@@ -144,6 +145,8 @@ export const ANSWERS: {
   'find-paths': walk(pathsBetween),
   'memory-lineage': walk(lineageOf),
   'list-dependents': walk(dependentsOf),
+
+  'reflection-origin': walk(reflectionOrigin),
 
   'entity-by-alias': scan(entityByAlias),
   'read-standards': lookup(readStandards),

@@ -21,6 +21,7 @@ export function exportMemories(
     .get(
       `SELECT ${SELECT_ROW} FROM memories m
        WHERE (m.created_at, m.id) > (@created_at, @id) AND m.namespace <> @agents AND ${gate.sql} AND ${place.sql}
+         AND (@kind IS NULL OR m.memory_kind = @kind)
        ORDER BY m.created_at, m.id LIMIT @limit`,
     )
     .iterate({
@@ -28,6 +29,7 @@ export function exportMemories(
       ...place.parameters,
       created_at: query.after?.created_at ?? '',
       id: query.after?.id ?? '',
+      kind: query.ofKind ?? null,
       // Agents register and bind keys on each node; an import of their records would bypass that.
       agents: AGENTS_NAMESPACE,
       limit: query.limit + 1,

@@ -74,6 +74,12 @@ export class GovernedNode {
     return this.db.prepare(`SELECT payload FROM records WHERE kind = 'standard'`).pluck().all() as string[];
   }
 
+  /** How many records of a type the audit chain has. */
+  audited(type: string): number {
+    const count = this.db.prepare('SELECT count(*) FROM signed_events WHERE event_type = ?').pluck();
+    return count.get(type) as number;
+  }
+
   /** Archived ids, the oldest first. */
   archived(): string[] {
     return this.db.prepare('SELECT id FROM archived_memories ORDER BY rowid').pluck().all() as string[];

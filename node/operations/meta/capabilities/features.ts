@@ -110,7 +110,7 @@ export function substrate({ has, tools }: Facts, { operatorPubkey }: Settings) {
     },
     skills: { implemented: skills.length > 0, standard: 'SKILL.md', tools: skills, round_trip: false },
     forensic: {
-      verify_reflection_chain: false,
+      verify_reflection_chain: true,
       export_forensic_bundle: false,
       verify_forensic_bundle: false,
     },
