@@ -74,12 +74,12 @@ export class SentenceServer {
   }
 }
 
-async function pip(target: string, packages: readonly string[]): Promise<void> {
+export async function pip(target: string, packages: readonly string[]): Promise<void> {
   const words = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', target, ...packages];
   await run('python3', words, { timeout: INSTALL_MS });
   if (!existsSync(target)) throw new Error('nothing was installed');
 }
 
-function lastLine(error: unknown): string {
+export function lastLine(error: unknown): string {
   return (error as Error).message.trim().split('\n').at(-1) ?? '';
 }
