@@ -61,10 +61,12 @@ export function asksFor(words: readonly string[], ...switches: readonly string[]
   return before.some((word) => switches.includes(word.replace(/=true$/, '')));
 }
 
-/** True when the answer, or the failure, must be one JSON document: `--json` or `--format json`. */
+const FORMAT_FLAGS: readonly string[] = ['--format', '--output-format'];
+
+/** True when the answer, or the failure, must be one JSON document: `--json`, or `--format json` and `--output-format json`. */
 export function asksForJson(words: readonly string[]): boolean {
   const end = words.indexOf('--');
   const before = end === -1 ? words : words.slice(0, end);
-  const named = before.some((word, index) => word === '--format' && before[index + 1] === 'json');
-  return named || asksFor(words, '--json', '--format=json');
+  const named = before.some((word, index) => FORMAT_FLAGS.includes(word) && before[index + 1] === 'json');
+  return named || asksFor(words, '--json', ...FORMAT_FLAGS.map((flag) => `${flag}=json`));
 }

@@ -115,7 +115,7 @@ async function run(
       return ok(WAITS);
     }
     const shaped = shapedAnswer(operation.cli.shape, answer);
-    const text = formattedText(operation, shaped, input.value);
+    const text = json ? null : formattedText(operation, shaped, input.value);
     if (text !== null) {
       await terminal.print(text);
       return ok(exitOf(operation, answer));

@@ -1,5 +1,8 @@
 import type { AgentQueries } from './agents/queries.js';
 import { bindAgentKeyCommand, registerAgentCommand } from './agents/register.js';
+import { confidenceObservationKind } from './confidence/observation-kind.js';
+import { observeConfidenceCommand, pruneConfidenceCommand } from './confidence/observe.js';
+import type { ConfidenceQueries } from './confidence/queries.js';
 import { actionKind } from './coordination/action-kind.js';
 import { addActionEdgeCommand } from './coordination/add-edge.js';
 import { checkpointKind } from './coordination/checkpoint-kind.js';
@@ -179,6 +182,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   leaseTermKind,
   transcriptLineKind,
   modelUseKind,
+  confidenceObservationKind,
 ];
 
 const DECLARED = [
@@ -188,6 +192,8 @@ const DECLARED = [
   promoteMemoryCommand,
   touchMemoriesCommand,
   pruneObservationsCommand,
+  observeConfidenceCommand,
+  pruneConfidenceCommand,
   expireMemoriesCommand,
   putEmbeddingsCommand,
   flagNearDuplicatesCommand,
@@ -313,6 +319,7 @@ export interface Queries
     AgentQueries,
     GraphQueries,
     ReflectionQueries,
+    ConfidenceQueries,
     NamesQueries,
     GovernanceQueries,
     MessageQueries,

@@ -10,7 +10,6 @@ const NOT_READ = [
   'postgres_statement_timeout_secs',
   'mcp_federation_forward_url',
   'audit',
-  'confidence',
   'governance',
   'hooks',
   'identity',

@@ -63,7 +63,7 @@ interface TablesRow extends Row<'tables', readonly unknown[]> {
  */
 export type SettingRow =
   | Row<'text' | 'path', string>
-  | Row<'integer', number>
+  | Row<'integer' | 'number', number>
   | Row<'boolean', boolean>
   | Row<'list', readonly string[]>
   | Row<'secret', never>
@@ -76,6 +76,7 @@ interface Plain {
   readonly text: string;
   readonly path: string;
   readonly integer: number;
+  readonly number: number;
   readonly boolean: boolean;
   readonly list: readonly string[];
   readonly secret: Secret;

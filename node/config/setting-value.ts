@@ -93,6 +93,10 @@ function fromText(row: SettingRow, text: string): unknown {
   switch (row.type) {
     case 'integer':
       return /^-?\d{1,15}$/.test(text) ? converted(row, Number(text)) : new Unfit('must be an integer');
+    case 'number':
+      return /^\d{1,15}(?:\.\d{1,15})?$/.test(text)
+        ? converted(row, Number(text))
+        : new Unfit('must be a number');
     case 'boolean': {
       const word = text.trim().toLowerCase();
       if (['1', 'true', 'yes', 'on'].includes(word)) return true;
@@ -125,6 +129,7 @@ function fromToml(row: SettingRow, value: unknown): unknown {
     path: typeof value === 'string',
     secret: typeof value === 'string',
     integer: Number.isSafeInteger(value),
+    number: Number.isFinite(value),
     boolean: typeof value === 'boolean',
     list: Array.isArray(value) && value.every((item) => typeof item === 'string'),
     tables: tablesOf(row, value) !== null,
@@ -132,7 +137,8 @@ function fromToml(row: SettingRow, value: unknown): unknown {
   if (!fits) return new Unfit(`must be ${TYPE_WORDS[row.type]}`);
   if (row.type === 'secret') return secret(row, value as string);
   if (row.type === 'tables') return parsed(row.parse, tablesOf(row, value)!);
-  return row.type === 'integer' ? converted(row, value as number) : checked(row, value);
+  const isNumber = row.type === 'integer' || row.type === 'number';
+  return isNumber ? converted(row, value as number) : checked(row, value);
 }
 
 /** The tables of a row, those of sections with their names; null for another value. */
@@ -151,6 +157,7 @@ const TYPE_WORDS = {
   path: 'text',
   secret: 'text',
   integer: 'an integer',
+  number: 'a number',
   boolean: 'true or false',
   list: 'a list of texts',
   tables: 'a list of tables',

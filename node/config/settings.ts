@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { CALLER_ROWS } from './rows-callers.js';
+import { CONFIDENCE_ROWS } from './rows-confidence.js';
 import { FEDERATION_ROWS } from './rows-federation.js';
 import { GATE_ROWS } from './rows-gates.js';
 import { LIFE_ROWS } from './rows-life.js';
@@ -22,6 +23,7 @@ const SECTIONS = [
   CALLER_ROWS,
   SERVICE_ROWS,
   LIFE_ROWS,
+  CONFIDENCE_ROWS,
   MODEL_ROWS,
   SESSION_ROWS,
   TRANSCRIPT_ROWS,

@@ -104,6 +104,7 @@ import { memoryNotify } from './other/memory-notify.js';
 import { dependentsOfInvalidated } from './power/dependents-of-invalidated.js';
 import { memoryAutoConsolidate } from './power/memory-auto-consolidate.js';
 import { memoryAutoTag, memorySuggestTags } from './power/memory-auto-tag.js';
+import { memoryCalibrateConfidence } from './power/memory-calibrate-confidence.js';
 import { memoryCheckAgentAction } from './power/memory-check-agent-action.js';
 import { memoryCheckDuplicate } from './power/memory-check-duplicate.js';
 import { memoryConsolidate } from './power/memory-consolidate.js';
@@ -178,6 +179,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryAutoConsolidate,
   memoryAutoTag,
   memorySuggestTags,
+  memoryCalibrateConfidence,
   memoryResolve,
   memoryCheckDuplicate,
   memoryContradictions,

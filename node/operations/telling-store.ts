@@ -13,7 +13,10 @@ import type { Firing } from '../pipeline/operation-hooks.js';
 import { attestedLinks, linkAnswer } from './graph/attested-links.js';
 import { type Looking, namedMemory, writtenMemory } from './shared/hooked.js';
 
-type TellingParts = Pick<ReadServices, 'hooks' | 'clock' | 'store' | 'peerId' | 'isMember' | 'crypto'>;
+type TellingParts = Pick<
+  ReadServices,
+  'hooks' | 'clock' | 'store' | 'peerId' | 'isMember' | 'crypto' | 'settings'
+>;
 type Asking = Looking & { readonly services: TellingParts };
 
 /**

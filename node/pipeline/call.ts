@@ -3,6 +3,7 @@ import type { QuorumOutcome } from '../../actors/mesh/parts.js';
 import type { Result } from '../../protocol/base/result.js';
 import type { Clock, Crypto, Log, Random, Signer } from '../../protocol/base/seams.js';
 import type { Chain } from '../../protocol/chain.js';
+import type { ObservedRecall } from '../../protocol/confidence/observe.js';
 import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { WriteSignature } from '../../protocol/memory/memory.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
@@ -33,6 +34,8 @@ export interface TouchQueue {
   touch(ids: readonly string[], now: string): void;
   /** Records the answer of a recall for the ledger. */
   observe(observation: RecallObservation): void;
+  /** Records how sure the memories of a recall were said to be. */
+  observeConfidence(recall: ObservedRecall): void;
   /** Records that a recall led to a memory. */
   consume(consumption: RecallConsumption): void;
   /** Writes all pending entries. */

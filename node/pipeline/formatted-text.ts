@@ -2,13 +2,14 @@ import type { Operation } from './operation.js';
 import { dotText, mermaidText } from './pictures.js';
 import { toon } from './toon.js';
 
-/** The answer in the `format` that the input requests; null where the answer is JSON. */
+/** The answer in the `format` or `output_format` that the input requests; null where the answer is JSON. */
 export function formattedText(
   operation: Operation,
   answer: Record<string, unknown>,
-  { format, content }: Readonly<Record<string, unknown>>,
+  { format, content, output_format: outputFormat }: Readonly<Record<string, unknown>>,
 ): string | null {
-  const { rows, picture } = operation;
+  const { rows, picture, table } = operation;
+  if (table !== undefined && outputFormat === 'table') return table(answer);
   if (picture !== undefined && format === 'dot') return dotText(picture(answer));
   if (picture !== undefined && format === 'mermaid') return mermaidText(picture(answer));
   // The archive has no format; its rows are only for the views for people.
@@ -19,5 +20,5 @@ export function formattedText(
 }
 
 /** True for an operation whose answer has other formats than JSON. */
-export const hasFormats = ({ rows, picture }: Operation): boolean =>
-  picture !== undefined || (rows !== undefined && rows !== 'archived');
+export const hasFormats = ({ rows, picture, table }: Operation): boolean =>
+  picture !== undefined || table !== undefined || (rows !== undefined && rows !== 'archived');

@@ -170,6 +170,8 @@ export interface Operation<
   readonly rows?: 'memories' | 'results' | 'archived';
   /** The graph in an answer, or in the part of one; the input then has a `format`. */
   readonly picture?: (answer: z.output<O>) => Picture;
+  /** The answer as a table; the input then has an `output_format`. */
+  readonly table?: (answer: z.output<O>) => string;
   readonly http?: readonly HttpBinding[];
   readonly mcp?: McpBinding;
   readonly cli?: CliBinding;

@@ -12,6 +12,7 @@ import {
   OBSERVATIONS_PRUNE_INTERVAL_MS,
 } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
+import { confidenceObservations } from './confidence-duty.js';
 import { COORDINATION_DUTIES } from './coordination-duties.js';
 import type { Duty } from './duty.js';
 import { sweepOffloads, sweepTranscripts } from './transcript-duties.js';
@@ -106,6 +107,7 @@ const nearDuplicates: Duty = {
 export const DUTIES: readonly Duty[] = [
   expiry,
   observations,
+  confidenceObservations,
   approvals,
   decidedActions,
   reindex,

@@ -30,7 +30,7 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   return {
     ...own,
     store: new TellingStore(own.store, {
-      ...{ hooks, isMember, peerId },
+      ...{ hooks, isMember, peerId, settings: own.settings },
       ...{ clock: systemClock, crypto: systemCrypto },
     }),
     recallSessions: new RememberedSessions(),

@@ -7,9 +7,12 @@ import {
   TOUCH_FLUSH_INTERVAL_MS,
   TOUCHES_PENDING_MAX,
 } from '../../protocol/base/limits.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { Log, Scheduler, Timer } from '../../protocol/base/seams.js';
+import type { ObservedRecall } from '../../protocol/confidence/observe.js';
 import type { LifePolicy } from '../../protocol/memory/life-policy.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
+import type { Command } from '../../protocol/release.js';
 import type { Store } from '../../storage/port.js';
 import type { TouchQueue } from '../pipeline/call.js';
 
@@ -28,6 +31,7 @@ export class DeferredTouches implements TouchQueue {
   private pending = new Map<string, Touch>();
   private observations: RecallObservation[] = [];
   private consumptions: RecallConsumption[] = [];
+  private confidences: ObservedRecall[] = [];
   private timer: Timer | null = null;
   private flushing: Promise<void> | null = null;
   private closed = false;
@@ -70,6 +74,12 @@ export class DeferredTouches implements TouchQueue {
     this.arm();
   }
 
+  observeConfidence(recall: ObservedRecall): void {
+    if (this.closed || this.confidences.length >= OBSERVATIONS_PENDING_MAX) return;
+    this.confidences.push(recall);
+    this.arm();
+  }
+
   consume(consumption: RecallConsumption): void {
     if (this.closed || this.consumptions.length >= OBSERVATIONS_PENDING_MAX) return;
     this.consumptions.push(consumption);
@@ -98,6 +108,7 @@ export class DeferredTouches implements TouchQueue {
     this.pending.clear();
     this.observations = [];
     this.consumptions = [];
+    this.confidences = [];
   }
 
   private arm(): void {
@@ -112,32 +123,47 @@ export class DeferredTouches implements TouchQueue {
   }
 
   private isEmpty(): boolean {
-    return this.pending.size === 0 && this.observations.length === 0 && this.consumptions.length === 0;
+    return !this.hasTouches() && this.confidences.length === 0;
+  }
+
+  private hasTouches(): boolean {
+    return this.pending.size > 0 || this.observations.length > 0 || this.consumptions.length > 0;
   }
 
   private async write(): Promise<void> {
+    if (this.hasTouches()) await this.writeTouches();
+    const recalls = this.confidences.splice(0, OBSERVATIONS_BATCH_MAX);
+    if (recalls.length > 0) this.judge(await this.execute({ kind: 'observe-confidence', recalls }));
+    if (!this.isEmpty()) await this.write();
+  }
+
+  private async writeTouches(): Promise<void> {
     const batch = [...this.pending].slice(0, TOUCH_BATCH_MAX);
     for (const [id] of batch) this.pending.delete(id);
     const touches = batch.map(([id, touch]) => ({ id, count: touch.count, lastAt: touch.lastAt }));
     const observations = this.observations.splice(0, OBSERVATIONS_BATCH_MAX);
     // A consumption refers to its recall, so it waits until no recall is waiting.
     const consumptions = this.observations.length === 0 ? this.consumptions.splice(0) : [];
-    const result = await this.store.execute(
-      {
-        kind: 'touch-memories',
-        touches,
-        policy: this.policy,
-        ...(observations.length === 0 ? {} : { observations }),
-        ...(consumptions.length === 0 ? {} : { consumptions }),
-      },
-      { lane: 'background' },
-    );
+    const result = await this.execute({
+      kind: 'touch-memories',
+      touches,
+      policy: this.policy,
+      ...(observations.length === 0 ? {} : { observations }),
+      ...(consumptions.length === 0 ? {} : { consumptions }),
+    });
+    this.judge(result);
+  }
+
+  private execute(command: Command): Promise<Result<unknown>> {
+    return this.store.execute(command, { lane: 'background' });
+  }
+
+  private judge(result: Result<unknown>): void {
     // A lost count is acceptable; a retry would compete with memories.
     if (!result.ok) {
       this.log.debug({ code: result.error.code }, 'touches were dropped');
       // At the end there is no time to wait for a store that does not answer.
       if (this.closed) this.forget();
     }
-    if (!this.isEmpty()) await this.write();
   }
 }

@@ -2,7 +2,7 @@ import type { Viewer } from '../base/viewer.js';
 import type { RecordIndex } from './kind.js';
 
 /** The values of a member; a member ending in `?` may be null. */
-export type LocalMember = 'text' | 'text?' | 'integer' | 'integer?' | 'boolean';
+export type LocalMember = 'text' | 'text?' | 'integer' | 'integer?' | 'number' | 'boolean';
 
 /**
  * Rows of this node only: no log, no digest, no merge. The table and its indexes follow from the declaration when a

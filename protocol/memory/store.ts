@@ -160,7 +160,7 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
     tags: incoming.tags,
     source: incoming.source,
     priority: Math.max(holder.priority, incoming.priority),
-    confidence: Math.max(holder.confidence, incoming.confidence),
+    ...surerOf(holder, incoming),
     tier,
     expires_at: tier === 'long' ? null : laterExpiry(holder.expires_at, incoming.expires_at),
     metadata: preserveMetadata(holder.metadata, incoming.metadata),
@@ -176,6 +176,13 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
     write_signature: incoming.write_signature,
   };
   return withAttestation(memory, incoming);
+}
+
+/** The higher confidence, with where it comes from. */
+function surerOf(holder: Memory, incoming: Memory) {
+  const surer = incoming.confidence > holder.confidence ? incoming : holder;
+  const { confidence, confidence_source, confidence_signals, confidence_decayed_at } = surer;
+  return { confidence, confidence_source, confidence_signals, confidence_decayed_at };
 }
 
 /** True for a memory whose kind decides what else it holds or what names it (reference-http §2.3). */

@@ -154,7 +154,7 @@ function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): 
     namespace: patch.namespace ?? row.namespace,
     tags: patch.tags ?? row.tags,
     priority: patch.priority ?? row.priority,
-    confidence: patch.confidence ?? row.confidence,
+    ...(patch.confidence === undefined ? {} : statedConfidence(patch.confidence)),
     source_uri: patch.source_uri ?? row.source_uri,
     kind: patch.kind ?? row.kind,
     source: patch.source ?? row.source,
@@ -167,6 +167,11 @@ function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): 
   };
   return claimedWhenTextChanged(row, memory);
 }
+
+const statedConfidence = (confidence: number) => ({
+  ...{ confidence, confidence_source: 'caller_provided' },
+  ...{ confidence_signals: null, confidence_decayed_at: null },
+});
 
 function metadataOf(row: MemoryRow, { metadata, scope }: MemoryPatch): Readonly<Record<string, unknown>> {
   const kept = metadata === undefined ? row.metadata : preserveMetadata(row.metadata, metadata);

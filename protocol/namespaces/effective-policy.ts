@@ -60,6 +60,15 @@ export const namespacesAbove = (namespace: string): readonly string[] => [
 ];
 
 /**
+ * What policies say together: each member as the nearest one has it. Of a policy that no release can have written, as a peer
+ * may send it, nothing counts.
+ */
+export function governanceOf(policies: Policies): Governance {
+  const sound = policies.filter(({ governance }) => governanceProblem(governance as Governance) === null);
+  return Object.assign({}, ...sound.map(({ governance }) => governance)) as Governance;
+}
+
+/**
  * What holds for a gate: the nearest policy that sets it decides, and the nearest one that names an approver says who
  * decides on what it makes wait. Without any policy the default holds. A policy that no release can have written, as a
  * peer may send it, is a problem.

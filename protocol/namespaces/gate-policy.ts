@@ -8,12 +8,15 @@ import type { Standard } from '../memory/standard-kind.js';
 import {
   type GatePolicy,
   gatePolicy,
+  governanceOf,
   namespacesAbove,
   ofOperatorsAnd,
   type PolicyProblem,
+  policiesOf,
   policyFor,
 } from './effective-policy.js';
-import { standardsOf } from './reads.js';
+import type { Governance } from './policy-members.js';
+import { hasPolicies, standardsOf } from './reads.js';
 
 /**
  * What holds for a gate of a namespace. Namespaces of the service itself have no policy. Where all that changes is private
@@ -31,6 +34,12 @@ export function* gateOf({
   if (isReservedNamespace(namespace)) return gatePolicy([], gate);
   const standardOf = yield* standardsAbove(namespace);
   return policyFor(namespace, gate, privateTo === null ? standardOf : ofOperatorsAnd(privateTo, standardOf));
+}
+
+/** What the policies of a namespace say together; nothing for a namespace of the service itself. */
+export function* governanceAt(namespace: string): Reading<Governance> {
+  if (isReservedNamespace(namespace) || !(yield* hasPolicies())) return {};
+  return governanceOf(policiesOf(namespace, yield* standardsAbove(namespace)));
 }
 
 /** Looks up the standards that a namespace can inherit from, those of named parents included; one may be given. */

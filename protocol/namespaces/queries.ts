@@ -13,6 +13,8 @@ export interface NamesQueries {
     ReadStandards,
     { readonly chain: readonly string[]; readonly standards: readonly ShownStandard[] }
   >;
+  /** One for each namespace that was asked for, in order. */
+  readonly 'governance-at': Ask<GovernanceAt, { readonly governance: readonly Governance[] }>;
   readonly 'attached-standards': Ask<AttachedStandards, { readonly standards: readonly AttachedStandard[] }>;
   readonly 'excepted-namespaces': Ask<
     ExceptedNamespaces,
@@ -39,6 +41,12 @@ export interface ReadStandards {
   readonly inherit: boolean;
   readonly viewer: Viewer;
   readonly now: Instant;
+}
+
+/** What the policies of namespaces say together, for the node itself. */
+export interface GovernanceAt {
+  readonly kind: 'governance-at';
+  readonly namespaces: readonly string[];
 }
 
 /** A standard that pins a memory or has a policy. */

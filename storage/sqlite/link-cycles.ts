@@ -11,6 +11,7 @@ interface Step {
 export class LinkCycles {
   private readonly from;
   private readonly to;
+  private readonly at;
 
   constructor(db: Connection) {
     this.from = db.prepare<[string, number], Step>(
@@ -20,6 +21,16 @@ export class LinkCycles {
       `SELECT source_id FROM memory_links WHERE target_id = ? AND relation = ? AND retired_at IS NULL
        ORDER BY source_id LIMIT ?`,
     );
+    this.at = db.prepare<[{ memoryId: string; limit: number }], { n: number }>(
+      `SELECT count(*) AS n FROM (
+         SELECT 1 FROM memory_links WHERE source_id = @memoryId AND retired_at IS NULL
+         UNION ALL SELECT 1 FROM memory_links WHERE target_id = @memoryId AND retired_at IS NULL LIMIT @limit)`,
+    );
+  }
+
+  /** How many links that were not invalidated lead from or to a memory, up to a limit. */
+  count({ memoryId, limit }: { readonly memoryId: string; readonly limit: number }): number {
+    return this.at.get({ memoryId, limit })!.n;
   }
 
   /** The memories from which links of a relation that were not invalidated lead to a memory, by id. */

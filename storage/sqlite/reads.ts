@@ -14,7 +14,7 @@ import {
   versionsOf,
 } from '../../protocol/decide/reads.js';
 import type { DatabaseOwner } from '../../protocol/decide/rows.js';
-import { leadsBack, sourcesOf } from '../../protocol/graph/reads.js';
+import { leadsBack, linkCount, sourcesOf } from '../../protocol/graph/reads.js';
 import { AGENTS_NAMESPACE } from '../../protocol/identity/agent.js';
 import { boundKeyOf, quotaUseOf, usedEnvelope, writtenBytes } from '../../protocol/identity/reads.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
@@ -232,6 +232,7 @@ export class DecisionReads {
       handles(openPendings, (asked) => this.governance.openPendings(asked, this.log.own().origin)),
       handles(rulesOn, ({ ruleKind, skipDamaged }) => this.rules.of(ruleKind, skipDamaged)),
       handles(leadsBack, ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax)),
+      handles(linkCount, (asked) => this.cycles.count(asked)),
       handles(sourcesOf, (asked) => this.cycles.sourcesOf(asked)),
     ];
   }

@@ -30,7 +30,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['agents'],
     ['namespaces'],
     ['graph'],
-    ['rules'],
+    ['rules', 'confidence'],
     ['messages', 'lifecycle'],
     ['reflections'],
     ['policies'],

@@ -89,6 +89,7 @@ export class FileSurface implements Surface {
       return dice.pick(['""', '-1', '1e400', 'nan', '[]', '{}', '1979-05-27', 'true', '"x"', '[[1]]']);
     if (row.oneOf !== undefined && dice.chance(0.8)) return JSON.stringify(dice.pick(row.oneOf));
     switch (row.type) {
+      case 'number':
       case 'integer': {
         const edges = [row.min, row.max, (row.max ?? 1) + 1, 1].filter((edge) => edge !== undefined);
         return String(dice.pick(edges));

@@ -310,6 +310,13 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: [] },
   ),
+  memory_calibrate_confidence: fc.record(
+    {
+      days: mostly(fc.integer({ min: 1, max: 60 }), 0, 1e9),
+      output_format: mostly(fc.constant('json'), 'xml'),
+    },
+    { requiredKeys: [] },
+  ),
   memory_kg_query: fc.record(
     {
       source_id: id,

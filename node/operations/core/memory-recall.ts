@@ -16,7 +16,9 @@ import { attestedLinks } from '../graph/attested-links.js';
 import { omittedDamaged } from '../shared/filter.js';
 import { judgedMemories } from '../shared/shown-memories.js';
 import { attachedOutput, attachedStandards } from './attached-standards.js';
+import { beforeDecay, withinTier } from './decayed-tier.js';
 import { emptyAbove } from './empty-above.js';
+import { observeRecall } from './observe-recall.js';
 import { Passages } from './passage.js';
 import { provenanceOf } from './provenance.js';
 import { recallHooks } from './recall-hooks.js';
@@ -126,6 +128,10 @@ async function recall(call: ReadCall, input: RecallInput) {
     );
   }
   const used = usedIds(rows);
+  observeRecall(
+    call,
+    rows.map(({ memory }) => memory),
+  );
   record(call, { recallId, retriever: answer.mode, memories, scores, used });
   const cut = answer.truncated && rows.length === answer.rows.length;
   const below = answer.rows.length === 0 ? await emptyAbove(call, recallScope(call, input).namespace) : {};
@@ -188,7 +194,9 @@ interface Asked {
 /** Ranks the memories by words and by meaning; says so where meaning is not available. */
 async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalled, recallId }: Asked) {
   const { store, semantic } = call.services;
-  const { namespace, limit, filter } = recallScope(call, input);
+  const scope = recallScope(call, input);
+  const { namespace } = scope;
+  const { limit, filter } = beforeDecay(call, input, scope);
   const request: RecallRequest = {
     ...filter,
     query,
@@ -214,7 +222,8 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
   const evidence = await asked;
   const vectors = typeof evidence === 'string' ? null : evidence;
   const answer = await store.query({ kind: 'recall-memories', request: { ...request, vectors }, prepared });
-  return answer.ok ? ok({ evidence, answer: answer.value }) : answer;
+  if (!answer.ok) return answer;
+  return ok({ evidence, answer: await withinTier(call, input, answer.value, scope.limit) });
 }
 
 function metaOf(answer: Answers['recall-memories'], evidence: object | string, input: RecallInput) {

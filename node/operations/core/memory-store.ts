@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nearDuplicatesRound, reviewFromStart } from '../../../actors/maintenance/near-duplicates.js';
 import { fail, failed, ok } from '../../../protocol/base/result.js';
 import { instantAfter } from '../../../protocol/base/time.js';
-import type { Memory } from '../../../protocol/memory/memory.js';
+import { KINDS, type Memory } from '../../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../../protocol/memory/new-memory.js';
 import { ON_CONFLICT } from '../../../protocol/memory/on-conflict.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
@@ -10,11 +10,13 @@ import type { Call, ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { confidenceOfNew } from '../shared/confidence.js';
 import { given, textsBeside } from '../shared/hooked.js';
 import { callersMetadata, ownerByMetadata } from '../shared/metadata-owner.js';
 import { shownMemory } from '../shared/shown-memories.js';
 import { attestMemory } from './attest-memory.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
+import { classifiedKind } from './classified-kind.js';
 
 const input = z.object({
   title: fields.title,
@@ -23,7 +25,7 @@ const input = z.object({
   namespace: fields.namespace.optional(),
   tags: fields.tags.default([]),
   priority: fields.priority.default(5),
-  confidence: fields.confidence.default(1),
+  confidence: fields.confidence.describe('Confidence, 0 to 1; 1 unless the node derives it').optional(),
   source: fields.source.optional(),
   ttl_secs: fields.ttlSecs.optional(),
   expires_at: fields.instant.optional(),
@@ -70,6 +72,7 @@ export const memoryStore = defineOperation({
     namespace: z.string(),
     title: z.string(),
     agent_id: z.string(),
+    kind: z.enum(KINDS).describe('The kind that its words say; only where a policy wants it').optional(),
     expires_at: z
       .string()
       .describe('When it expires unless it is used; absent for a memory that stays')
@@ -136,7 +139,8 @@ const placeOf = (call: ReadCall, fieldsIn: Input): string =>
 
 /** What hooks see of a new memory: what they may rewrite, and the texts beside it that it stores. */
 function deltaOf(call: ReadCall, fieldsIn: Input) {
-  const { tier, title, content, tags, priority, confidence, source, expires_at, metadata } = fieldsIn;
+  const { tier, title, content, tags, priority, source, expires_at, metadata } = fieldsIn;
+  const confidence = fieldsIn.confidence ?? (call.services.settings.autoConfidence ? undefined : 1);
   const stated = { tier, title, content, tags, priority, confidence, source, expires_at, metadata };
   return { ...given({ ...stated, namespace: placeOf(call, fieldsIn) }), ...textsBeside(fieldsIn) };
 }
@@ -148,7 +152,11 @@ async function store(call: Call, fieldsIn: Input) {
   if (!owner.ok) return failed(owner.error);
 
   const { settings } = call.services;
-  const memory = attestMemory(newMemory(call, fieldsIn, owner.value, expiry.value), call);
+  const classified = await classifiedKind(call, fieldsIn);
+  if (!classified.ok) return failed(classified.error);
+  const kind = classified.value;
+  const asked = kind === null ? fieldsIn : { ...fieldsIn, kind };
+  const memory = attestMemory(newMemory(call, asked, owner.value, expiry.value), call);
   if (settings.nearDuplicate === 'refuse' && !fieldsIn.force && !call.again) {
     const refusal = await repetition(call, memory);
     if (refusal !== null) return failed(refusal);
@@ -184,6 +192,7 @@ async function store(call: Call, fieldsIn: Input) {
     title: stored.title,
     agent_id: owner.value,
     ...(stored.expires_at === null ? {} : { expires_at: stored.expires_at }),
+    ...(kind === null ? {} : { kind }),
     ...(created ? {} : { duplicate: true, action: 'updated existing memory' }),
     ...findingsOf(found, created, stored.id),
     ...(call.surface === 'cli' && advised ? await wholeMemory(call, stored.id) : {}),
@@ -256,7 +265,7 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
     content: input.content,
     tags: input.tags,
     priority: input.priority,
-    confidence: input.confidence,
+    ...confidenceOfNew(call, input.confidence, { isAtom: false, corroborations: input.citations.length }),
     source: input.source ?? SOURCES[call.surface],
     expires_at: expiresAt,
     metadata: {

@@ -21,10 +21,7 @@ export function textsBeside(fields: Readonly<Record<string, unknown>>): Record<s
 }
 
 /** What of a call is needed to read a memory and show it. */
-export type Looking = Showing & { readonly caller: Pick<ReadCall['caller'], 'viewer'> } & Pick<
-    ReadCall,
-    'now'
-  >;
+export type Looking = Showing & { readonly caller: Pick<ReadCall['caller'], 'viewer'> };
 
 const lookingFor = ({ services: { store }, caller: { viewer }, now }: Looking) => ({ store, viewer, now });
 

@@ -1,11 +1,12 @@
 import { ownerOf } from '../../../protocol/identity/owner.js';
 import { type Memory, memoryJson } from '../../../protocol/memory/memory.js';
 import type { ReadCall } from '../../pipeline/call.js';
+import { type Decaying, decayedMemories } from './confidence.js';
 import { attesterOf, claimsAttestation, isAttested, shownAsClaimed } from './judge.js';
 
 /** What of a call is needed to show memories. */
-export interface Showing {
-  readonly services: Pick<ReadCall['services'], 'store' | 'peerId' | 'isMember'>;
+export interface Showing extends Decaying {
+  readonly services: Pick<ReadCall['services'], 'store' | 'settings' | 'peerId' | 'isMember'>;
 }
 
 /** Memories as callers see them. Every answer except an export renders memories with this. */
@@ -34,8 +35,16 @@ export async function shownMemory(call: Showing, memory: Memory) {
   return shown!;
 }
 
-/** The memories with the attestation that this node gives them; those whose signer it does not know are claimed. */
+/** The memories with the attestation that this node gives them, and with the confidence that is left. */
 export async function judgedMemories<M extends Memory>(
+  call: Showing,
+  memories: readonly M[],
+): Promise<readonly M[]> {
+  return decayedMemories(call, await attestedMemories(call, memories));
+}
+
+/** Those whose signer this node does not know are claimed. */
+async function attestedMemories<M extends Memory>(
   { services }: Showing,
   memories: readonly M[],
 ): Promise<readonly M[]> {

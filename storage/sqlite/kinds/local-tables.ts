@@ -11,6 +11,7 @@ const TYPES: Readonly<Record<LocalMember, string>> = {
   'text?': 'TEXT',
   integer: 'INTEGER NOT NULL',
   'integer?': 'INTEGER',
+  number: 'REAL NOT NULL',
   boolean: 'INTEGER NOT NULL',
 };
 

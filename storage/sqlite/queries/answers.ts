@@ -8,6 +8,7 @@ import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
 import { similarTitles } from './before-store.js';
+import { calibrateConfidence } from './confidence.js';
 import { findContradictions } from './contradictions.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
 import {
@@ -64,7 +65,13 @@ import {
 } from './scrub.js';
 import { nearestMemory } from './similar.js';
 import { memoriesSince } from './since.js';
-import { attachedStandards, exceptedNamespaces, readStandards, removedStandards } from './standards.js';
+import {
+  attachedStandards,
+  exceptedNamespaces,
+  governanceAt,
+  readStandards,
+  removedStandards,
+} from './standards.js';
 import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
 import {
@@ -117,6 +124,7 @@ export const ANSWERS: {
     return { prepared: true };
   }),
   'recall-observations': scan(recallObservations),
+  'calibrate-confidence': scan(calibrateConfidence),
   'find-look-alikes': scan(findLookAlikes),
   'review-written': scan(reviewWritten),
   'flagged-duplicates': { ...scan(flaggedDuplicates), isLookup: ({ ids }) => ids.length === 1 },
@@ -150,6 +158,7 @@ export const ANSWERS: {
 
   'entity-by-alias': scan(entityByAlias),
   'read-standards': lookup(readStandards),
+  'governance-at': lookup(governanceAt),
   'attached-standards': lookup(attachedStandards),
   'excepted-namespaces': scan(exceptedNamespaces),
   'removed-standards': scan(removedStandards),

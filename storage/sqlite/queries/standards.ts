@@ -1,3 +1,4 @@
+import { isReservedNamespace } from '../../../protocol/base/ids.js';
 import {
   EXCEPTED_LOOKED_AT_MAX,
   EXCEPTED_NAMESPACES_MAX,
@@ -5,11 +6,13 @@ import {
 } from '../../../protocol/base/limits.js';
 import type { Viewer } from '../../../protocol/base/viewer.js';
 import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
+import { governanceOf, policiesOf } from '../../../protocol/namespaces/effective-policy.js';
 import { type Excepted, exceptedAt } from '../../../protocol/namespaces/excepted.js';
 import type {
   AttachedStandard,
   AttachedStandards,
   ExceptedNamespaces,
+  GovernanceAt,
   ReadStandards,
   RemovedStandards,
   ShownStandard,
@@ -83,14 +86,31 @@ export function readStandards({ statements }: QueryParts, query: ReadStandards):
   return { chain, standards: shown };
 }
 
+/** What the policies of namespaces say together. */
+export function governanceAt(
+  { statements }: QueryParts,
+  { namespaces }: GovernanceAt,
+): Answers['governance-at'] {
+  // Most databases hold no standard, and every store asks.
+  if (!hasStandards(statements)) return { governance: namespaces.map(() => ({})) };
+  const standards = new Standards(statements);
+  const at = (namespace: string) => standards.of(namespace);
+  const governance = namespaces.map((namespace) =>
+    isReservedNamespace(namespace) ? {} : governanceOf(policiesOf(namespace, at)),
+  );
+  return { governance };
+}
+
+const hasStandards = (statements: Statements): boolean =>
+  statements.get(`SELECT 1 FROM records WHERE kind = 'standard' LIMIT 1`).get() !== undefined;
+
 /** The standards that a recall carries. Where they are too long, those of the nearest namespaces come first. */
 export function attachedStandards(
   { statements }: QueryParts,
   query: AttachedStandards,
 ): Answers['attached-standards'] {
   // Most databases hold no standard, and every recall asks.
-  const any = statements.get(`SELECT 1 FROM records WHERE kind = 'standard' LIMIT 1`).get();
-  if (any === undefined) return { standards: [] };
+  if (!hasStandards(statements)) return { standards: [] };
   const standards = new Standards(statements);
   const attached: AttachedStandard[] = [];
   let bytes = 0;

@@ -138,6 +138,14 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_MAX_LINKS_PER_DAY: [['7', 7]],
   SVC_MAX_REGISTRATIONS_PER_DAY: [['7', 7]],
   SVC_OBSERVATIONS_TTL_DAYS: [['7', 7]],
+  SVC_AUTO_CONFIDENCE: [['1', true]],
+  SVC_CONFIDENCE_DECAY: [['1', true]],
+  SVC_CONFIDENCE_SHADOW: [['on', true]],
+  SVC_CONFIDENCE_SHADOW_SAMPLE_RATE: [
+    ['0', 0],
+    ['0.25', 0.25],
+    ['1.0', 1],
+  ],
   SVC_SCRUB_INTERVAL_DAYS: [
     ['1', 86_400_000],
     ['0', 0],
@@ -204,6 +212,14 @@ describe('the environment', () => {
       }
     }
   });
+
+  it('refuses what is no number within its bounds, likewise', () => {
+    const name = 'SVC_CONFIDENCE_SHADOW_SAMPLE_RATE';
+    for (const text of ['half', '-0.5', '1.01', '1e-1', '.5', 'NaN', '2']) {
+      const message = refusal(() => load({ [name]: text }));
+      assert.ok(message.includes(name) && !message.includes(text), message);
+    }
+  });
 });
 
 describe('the configuration file', () => {
@@ -265,6 +281,12 @@ describe('the configuration file', () => {
     [reranker]
     enabled = true
     model = "cross"
+    [confidence]
+    auto = true
+    decay = true
+    shadow = true
+    shadow_sample_rate = 0.5
+    shadow_retention_days = 0
     [coordination]
     signal_days = 8
     action_kept_days = 9
@@ -356,6 +378,11 @@ describe('the configuration file', () => {
     meshHints: false,
     scrubIntervalMs: 172_800_000,
     payloadKeptMs: 2_592_000_000,
+    autoConfidence: true,
+    confidenceDecay: true,
+    confidenceShadow: true,
+    confidenceShadowSampleRate: 0.5,
+    confidenceShadowDays: null,
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     hookAskTimeoutMs: 5000,

@@ -56,7 +56,12 @@ function fixture(given?: LocalSocket) {
     peerId: 'peer-00000000000000aa',
     role: 'mcp',
     holder: 'h',
-    settings: { archiveOnGc: true, nearDuplicate: 'flag', observationsTtlDays: 7 } as unknown as Settings,
+    settings: {
+      archiveOnGc: true,
+      nearDuplicate: 'flag',
+      observationsTtlDays: 7,
+      confidenceShadowDays: 30,
+    } as unknown as Settings,
     clock: scheduler,
     scheduler,
     random: systemRandom,

@@ -1,4 +1,5 @@
 import { HOOK_EVENT_NAMES, UNFIRED_EVENTS } from '../../../../protocol/hooks/events.js';
+import { HALF_LIFE_DAYS, TIER_FLOORS } from '../../../../protocol/memory/confidence.js';
 import { KINDS } from '../../../../protocol/memory/memory.js';
 import { WEBHOOK_EVENTS } from '../../../../protocol/webhooks/event-types.js';
 import type { Settings } from '../../../config/settings.js';
@@ -97,7 +98,7 @@ export function federation({ condition }: Facts) {
 }
 
 /** The sections that v3 adds (reference-http §6, reference-mcp-cli §5.4). */
-export function substrate({ has, tools }: Facts, { operatorPubkey }: Settings) {
+export function substrate({ has, tools }: Facts, settings: Settings) {
   const skills = tools.filter(({ name }) => name.startsWith('memory_skill_')).map(({ name }) => name);
   const atomises = has('memory_atomise');
   return {
@@ -120,7 +121,7 @@ export function substrate({ has, tools }: Facts, { operatorPubkey }: Settings) {
       enforced_actions: has('memory_rule_list') ? ['memory_write'] : [],
       bypass_impossibility_tests: false,
       // With a key of the operator, rules count that it signed, and no others.
-      l1_6_attest: operatorPubkey !== null,
+      l1_6_attest: settings.operatorPubkey !== null,
       agent_action_check: has('memory_check_agent_action'),
       rules_immutable_seed: false,
     },
@@ -137,18 +138,18 @@ export function substrate({ has, tools }: Facts, { operatorPubkey }: Settings) {
       vocabulary: [...KINDS],
       recall_filter: true,
       cli_filter: true,
-      auto_classify: false,
-      auto_classify_modes: [],
+      auto_classify: true,
+      auto_classify_modes: ['off', 'regex_only'],
     },
     confidence_calibration: {
-      auto_derive: false,
-      shadow_mode: false,
-      freshness_decay: false,
+      auto_derive: settings.autoConfidence,
+      shadow_mode: settings.confidenceShadow,
+      freshness_decay: settings.confidenceDecay,
       calibration_cli: has('memory_calibrate_confidence'),
       calibration_tool: has('memory_calibrate_confidence'),
       signals_schema: 'v1',
-      default_half_life_days: null,
-      tier_thresholds: { confirmed: 0.95, likely: 0.7, ambiguous: 0 },
+      default_half_life_days: HALF_LIFE_DAYS,
+      tier_thresholds: { ...TIER_FLOORS },
     },
     provenance_substrate_layer: {
       posture: 'every replicated write appends one hash-chained operation to the log, in its own transaction',

@@ -86,6 +86,23 @@ export const further: readonly EndpointRow[] = [
   },
   {
     section: '4.12',
+    what: 'how confidences compare with their signals',
+    method: 'POST',
+    path: '/memory_calibrate_confidence',
+    body: { days: 7 },
+    status: 200,
+    shape: { report: { window_days: 'number', total_observations: 'number' }, note: 'string' },
+  },
+  {
+    section: '4.12',
+    what: 'confidences of no day',
+    method: 'POST',
+    path: '/memory_calibrate_confidence',
+    body: { days: 0 },
+    ...INVALID,
+  },
+  {
+    section: '4.12',
     what: 'capabilities',
     method: 'GET',
     path: '/capabilities',
