@@ -1,4 +1,5 @@
-import { ARCHIVE_DAYS_MAX, CONFIDENCE_DAYS } from '../../protocol/base/limits.js';
+import { ARCHIVE_DAYS_MAX } from '../../protocol/base/limits.js';
+import { CONFIDENCE_DAYS } from '../../protocol/confidence/limits.js';
 import type { SettingRows } from './setting-row.js';
 
 /** Zero or less keeps them all, up to their number. */

@@ -284,17 +284,6 @@ export const OBSERVATIONS_PENDING_MAX = 2000;
 export const OBSERVATIONS_BATCH_MAX = 200;
 export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
 
-// Confidence (reference-mcp-cli §6.5)
-/** Observed confidences that are kept; the oldest are removed first. */
-export const CONFIDENCE_OBSERVATIONS_MAX = 100_000;
-export const CONFIDENCE_DAYS = 30;
-/** Links of a memory that are counted; more make it no surer. */
-export const CORROBORATIONS_MAX = 1000;
-/** Pairs of a namespace and a source that a report has. */
-export const CONFIDENCE_BASELINES_MAX = 500;
-/** Rows that are ranked for a filter by confidence, where confidences decay. */
-export const CONFIDENCE_CANDIDATES_MAX = 200;
-
 // Export and import (interface §4.10)
 /** An export without paging is refused above either of these. */
 export const EXPORT_MEMORIES_MAX = 10_000;

@@ -1,4 +1,4 @@
-import { CONFIDENCE_BASELINES_MAX } from '../base/limits.js';
+import { CONFIDENCE_BASELINES_MAX } from './limits.js';
 import type { Baseline, Calibration } from './queries.js';
 
 /** An observation with what its memory says now. */

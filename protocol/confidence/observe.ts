@@ -1,4 +1,3 @@
-import { CONFIDENCE_OBSERVATIONS_MAX, CORROBORATIONS_MAX } from '../base/limits.js';
 import type { AgentId, Instant, MemoryId } from '../base/meanings.js';
 import { defineCommand, TOUCH_BYTES } from '../decide/command.js';
 import { type Deciding, type Done, decided } from '../decide/deciding.js';
@@ -8,6 +7,7 @@ import { linkCount } from '../graph/reads.js';
 import { confidenceSignals, derivedConfidence, type Evidence } from '../memory/confidence.js';
 import { governanceAt } from '../namespaces/gate-policy.js';
 import { halfLifeDays } from './half-life.js';
+import { CONFIDENCE_OBSERVATIONS_MAX, CORROBORATIONS_MAX } from './limits.js';
 import { confidenceObservationKind } from './observation-kind.js';
 
 /** A memory as a recall answered it. Its links are counted when it is written down. */

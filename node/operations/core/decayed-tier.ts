@@ -1,4 +1,4 @@
-import { CONFIDENCE_CANDIDATES_MAX } from '../../../protocol/base/limits.js';
+import { CONFIDENCE_CANDIDATES_MAX } from '../../../protocol/confidence/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { Answers } from '../../../protocol/release.js';
 import type { ReadCall } from '../../pipeline/call.js';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { ARCHIVE_DAYS_MAX, CONFIDENCE_DAYS } from '../../../protocol/base/limits.js';
+import { ARCHIVE_DAYS_MAX } from '../../../protocol/base/limits.js';
 import { fail, failed, ok } from '../../../protocol/base/result.js';
 import { instantAfter } from '../../../protocol/base/time.js';
+import { CONFIDENCE_DAYS } from '../../../protocol/confidence/limits.js';
 import type { Baseline } from '../../../protocol/confidence/queries.js';
 import { defineOperation } from '../../pipeline/operation.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CONFIDENCE_BASELINES_MAX } from '../../../protocol/base/limits.js';
 import { calibrationOf, type Observed } from '../../../protocol/confidence/baselines.js';
+import { CONFIDENCE_BASELINES_MAX } from '../../../protocol/confidence/limits.js';
 
 const observed = (derived: number, more: Partial<Observed> = {}): Observed => ({
   ...{ namespace: 'a', source: 'api', stated: 1, derived },

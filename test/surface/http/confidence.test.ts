@@ -273,9 +273,10 @@ describe('the kind of a memory that is stored', () => {
     const node = await nodeLater({});
     await node.call('POST', '/namespaces/notes/standard', setting('regex_only'), admin);
     await node.call('POST', '/namespaces/notes%2Foff/standard', setting('off'), admin);
+    const numbers = [1, 2, 3, 4, 5].values();
     const stored = (namespace: string, more: Json = {}) =>
       node.call('POST', '/memories', {
-        ...{ title: `t${Math.random()}`, content: 'We decided to use Postgres', namespace },
+        ...{ title: `title ${numbers.next().value}`, content: 'We decided to use Postgres', namespace },
         ...more,
       });
     const kindOf = async (answer: Json) => (await node.get(String(answer['id'])))['kind'];
