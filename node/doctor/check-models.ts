@@ -1,11 +1,15 @@
 import type { Scheduler } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import type { ModelUse } from '../../protocol/models/model-use.js';
 import type { Secret } from '../config/secret.js';
 import type { Settings } from '../config/settings.js';
 import { shownUrl } from '../config/shown-url.js';
 import { stderrLog } from '../log.js';
+import { chatTarget } from '../models/chat-target.js';
 import { under } from '../outbound/under.js';
 import { systemClock } from '../seams.js';
 import { openEmbedder, remoteTarget } from '../semantics/open-embedder.js';
+import type { ContentFacts } from './database-facts.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
 
@@ -16,7 +20,6 @@ interface Model {
   readonly key: Secret | null;
 }
 
-const LOCAL_NATIVE_URL = 'http://localhost:11434';
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** Checks whether the embedder can be reached (reference-mcp-cli §2.2). */
@@ -44,19 +47,59 @@ export async function checkEmbeddings(settings: Settings, scheduler: Scheduler):
   return section.done();
 }
 
-/** Checks whether the chat model can be reached. */
-export async function checkLlm(settings: Settings, scheduler: Scheduler): Promise<Section> {
+/** Checks whether the chat models can be reached, and shows what they were asked today. */
+export async function checkLlm(
+  settings: Settings,
+  content: Pick<ContentFacts, 'modelUse'> | null,
+  nowMs: number,
+  scheduler: Scheduler,
+): Promise<Section> {
   const section = new SectionBuilder('LLM reachability');
-  const { llmBackend: backend, llmBaseUrl: baseUrl, llmApiKey: key } = settings;
-  if (backend === null || backend === 'none') return section.unused('not configured').done();
-  section.fact('backend', backend).fact('model', settings.llmModel);
-  const isNative = backend === 'local-native';
-  await probe(
-    { code: 'LLM', isNative, baseUrl: baseUrl ?? (isNative ? LOCAL_NATIVE_URL : null), key },
-    section,
-    scheduler,
+  const main = chatTarget('llm', settings);
+  const small = chatTarget('llm.auto_tag', settings);
+  const isConfigured = [settings.llmBackend, settings.autoTagBackend].some(
+    (backend) => backend !== null && backend !== 'none',
   );
-  return section.done();
+  if (!isConfigured) return section.unused('not configured').done();
+  const probed = new Set<string>();
+  for (const target of [main, small]) {
+    if (typeof target === 'string') continue;
+    const { section: name, backend, model, shape, baseUrl, key } = target;
+    section.fact(`${name} backend`, backend).fact(`${name} model`, model);
+    if (probed.has(baseUrl.href)) continue;
+    probed.add(baseUrl.href);
+    const isNative = shape === 'local-native';
+    await probe({ code: 'LLM', isNative, baseUrl: baseUrl.href, key }, section, scheduler);
+  }
+  const missing = { llm: [main, settings.llmBackend], 'llm.auto_tag': [small, settings.autoTagBackend] };
+  for (const [name, [target, backend]] of Object.entries(missing)) {
+    if (typeof target !== 'string' || backend === null || backend === 'none') continue;
+    section.warn('LLM_NOT_USABLE', `the model of [${name}] is not asked`, target as string);
+  }
+  return showUse(section, settings, content?.modelUse ?? [], nowMs).done();
+}
+
+function showUse(
+  section: SectionBuilder,
+  { llmCallsPerDay: max }: Settings,
+  use: readonly ModelUse[],
+  nowMs: number,
+): SectionBuilder {
+  const today = use.filter(({ day }) => day === instantFromMs(nowMs).slice(0, 'YYYY-MM-DD'.length));
+  const sum = (member: 'calls' | 'failures' | 'tokens_in' | 'tokens_out') =>
+    today.reduce((total, row) => total + row[member], 0);
+  section
+    .fact('requests today', max === 0 ? sum('calls') : `${sum('calls')} of ${max}`)
+    .fact('failures today', sum('failures'))
+    .fact('tokens today', `${sum('tokens_in')} in, ${sum('tokens_out')} out`);
+  if (max > 0 && sum('calls') >= max) {
+    section.warn(
+      'LLM_DAY_USED_UP',
+      `the ${max} requests to chat models of this day are used up`,
+      'wait until midnight UTC, or raise llm.max_calls_per_day',
+    );
+  }
+  return section;
 }
 
 /** 200 is fine, a refusal or an overload a warning, anything else critical. */

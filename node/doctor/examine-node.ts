@@ -54,7 +54,7 @@ export async function examineNode(
   const running = more.hooks === true && daemonLives ? await runningHooks(settings) : null;
   const [embeddings, llm, capabilities, mesh] = await Promise.all([
     checkEmbeddings(settings, systemScheduler),
-    checkLlm(settings, systemScheduler),
+    checkLlm(settings, content, nowMs, systemScheduler),
     checkCapabilities(settings, daemonLives, CATALOGUE.tools.length, systemScheduler),
     examineMesh(settings, keys.peerId, daemonLives, nowMs),
   ]);

@@ -73,6 +73,15 @@ export class Exchange {
     return true;
   }
 
+  /** A signal that is aborted when the connection closes before the answer has left. */
+  gone(): AbortSignal {
+    const controller = new AbortController();
+    const { response } = this;
+    if (response.destroyed) controller.abort();
+    else response.once('close', () => controller.abort());
+    return controller.signal;
+  }
+
   /** The bytes of the answer have left, or its connection is closed. */
   left(): void {
     this.#owner.answers.remove(this.#answerBytes);

@@ -231,6 +231,7 @@ export class RequestHandler {
           input,
           unknownFields: 'refuse',
           deadlineMs: exchange.startedMs + this.#options.services.settings.requestTimeoutMs,
+          gone: () => exchange.gone(),
         },
         this.#options.services,
       );

@@ -8,6 +8,7 @@ import type { Crypto, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { ProgressReport } from '../pipeline/call.js';
+import type { Request } from '../pipeline/pipeline.js';
 import { connectTo, type ServingRole, SocketLines, SocketNames } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {
@@ -85,16 +86,27 @@ export class DaemonConnection {
    * `lost`: the daemon ended before it answered; whether the call had an effect is unknown. `too-long`: the daemon takes
    * no call of this length, and nothing was sent.
    */
-  call(call: Omit<LocalCall, 'id'>, progress?: ProgressReport): Promise<Answer | 'lost' | 'too-long'> {
+  call(
+    call: Omit<LocalCall, 'id'>,
+    { progress, gone }: Pick<Request, 'progress' | 'gone'> = {},
+  ): Promise<Answer | 'lost' | 'too-long'> {
     if (this.ended) return Promise.resolve('lost');
     const id = this.next;
     const line = `${JSON.stringify({ id, ...call })}\n`;
     if (Buffer.byteLength(line) > LOCAL_LINE_BYTES_MAX) return Promise.resolve('too-long');
     this.next += 1;
     this.socket.ref();
+    const signal = gone?.();
+    const cancel = () => void this.socket.write(`${JSON.stringify({ cancel: id })}\n`);
     return new Promise((resolve) => {
-      this.pending.set(id, { resolve, progress });
+      const answered = (answer: Answer | 'lost') => {
+        signal?.removeEventListener('abort', cancel);
+        resolve(answer);
+      };
+      this.pending.set(id, { resolve: answered, progress });
       this.socket.write(line);
+      if (signal?.aborted === true) cancel();
+      else signal?.addEventListener('abort', cancel, { once: true });
     });
   }
 

@@ -79,7 +79,7 @@ export class LocalRunner {
       if (daemon === null) break;
       const call = this.callOf(operation, request, key, again);
       if (!call.ok) return failed(call.error);
-      const answer = await daemon.call(call.value, request.progress);
+      const answer = await daemon.call(call.value, request);
       if (answer === 'too-long') return tooLong(operation, request);
       if (answer === 'lost') {
         const repeatable = operation.effect === 'read' || operation.repeatable?.(request.input) === true;

@@ -9,13 +9,13 @@ import { runOperation } from '../pipeline/pipeline.js';
 import { listenPrivately, SocketLines } from '../private-socket.js';
 import { VERSION } from '../version.js';
 import {
-  callSchema,
   type Greeting,
   type GreetingReply,
   greetingSchema,
   LOCAL_PROTOCOL,
   type LocalCall,
   type LocalReply,
+  lineSchema,
 } from './messages.js';
 
 export interface LocalSurfaceParts {
@@ -83,6 +83,7 @@ export class LocalSurface {
     // The first line is a greeting, the others are calls.
     let services: Services | null = null;
     let underWay = 0;
+    const calls = new Map<number, AbortController>();
     const take = (line: string): void => {
       if (services === null) {
         silent.cancel();
@@ -93,8 +94,16 @@ export class LocalSurface {
         socket.destroySoon();
         return;
       }
-      const done = this.answer(callSchema.parse(JSON.parse(line)), services, socket).finally(() => {
+      const said = lineSchema.parse(JSON.parse(line));
+      if ('cancel' in said) {
+        calls.get(said.cancel)?.abort();
+        return;
+      }
+      const cancelled = new AbortController();
+      calls.set(said.id, cancelled);
+      const done = this.answer(said, services, socket, cancelled.signal).finally(() => {
         underWay -= 1;
+        calls.delete(said.id);
         this.owed.delete(done);
         lines.resume();
       });
@@ -110,6 +119,7 @@ export class LocalSurface {
     socket.on('close', () => {
       silent.cancel();
       this.sockets.delete(socket);
+      for (const call of calls.values()) call.abort();
     });
     socket.on('error', () => socket.destroy());
   }
@@ -133,10 +143,15 @@ export class LocalSurface {
   }
 
   /** Runs a call and sends its answer. Never rejects. */
-  private async answer(call: LocalCall, services: Services, socket: Socket): Promise<void> {
+  private async answer(
+    call: LocalCall,
+    services: Services,
+    socket: Socket,
+    cancelled: AbortSignal,
+  ): Promise<void> {
     const { id } = call;
     const reply = (line: LocalReply) => send(socket, line);
-    const running = Promise.resolve(this.run(call, services, reply));
+    const running = Promise.resolve(this.run(call, services, reply, cancelled));
     this.running.add(running);
     const answer = await running;
     this.running.delete(running);
@@ -147,6 +162,7 @@ export class LocalSurface {
     call: LocalCall,
     services: Services,
     reply: (line: LocalReply) => Promise<void>,
+    cancelled: AbortSignal,
   ): Promise<Answer> | Answer {
     const { id, operation: name, profile, ...request } = call;
     if (this.draining) return fail('SHUTTING_DOWN', 'this node is shutting down');
@@ -158,7 +174,7 @@ export class LocalSurface {
     const progress = (done: number, of: number | null) => void reply({ id, progress: [done, of] });
     return runOperation(
       operation,
-      { ...request, ...(profile === undefined ? {} : { profile }), progress },
+      { ...request, ...(profile === undefined ? {} : { profile }), progress, gone: () => cancelled },
       services,
     );
   }

@@ -11,7 +11,7 @@ import { agentId, namespace } from '../pipeline/fields.js';
  */
 
 /** Both ends must speak the same form; a process that meets another one works without the daemon. */
-export const LOCAL_PROTOCOL = 2;
+export const LOCAL_PROTOCOL = 3;
 
 /** Null: for ever. */
 const seconds = z.int().positive().max(TTL_CONFIGURED_SECONDS_MAX).nullable();
@@ -75,6 +75,12 @@ export const callSchema = z.strictObject({
 });
 
 export type LocalCall = z.output<typeof callSchema>;
+
+/** Gives a call up: it is answered all the same. */
+export const cancelSchema = z.strictObject({ cancel: z.int().nonnegative() });
+
+/** What a process says after its greeting. */
+export const lineSchema = z.union([callSchema, cancelSchema]);
 
 /** The answer to a greeting; `refused` says why the process must work without this daemon. */
 export type GreetingReply = { readonly protocol: number } | { readonly refused: string };

@@ -22,6 +22,8 @@ export interface Session {
   /** `clientInfo.name` of initialize. */
   readonly clientName: string | null;
   readonly profile: Profile;
+  /** Aborted when the client gives the call up. */
+  readonly cancelled: AbortSignal;
 }
 
 type Fields = Record<string, unknown>;
@@ -58,6 +60,7 @@ export async function callTool(
         input,
         unknownFields: 'ignore',
         profile: session.profile,
+        gone: () => session.cancelled,
       })
     : caller;
   if (answer.ok) return textResult(render(operation, binding, answer, input), ...hintsOf(operation, unknown));

@@ -64,7 +64,9 @@ export class NodeTools implements Tools {
     clientName: string | null,
     cancelled: AbortSignal,
   ): Promise<CallToolResult | null> {
-    const turn = this.last.then(() => (cancelled.aborted ? null : this.callNow(name, args, clientName)));
+    const turn = this.last.then(() =>
+      cancelled.aborted ? null : this.callNow(name, args, clientName, cancelled),
+    );
     this.last = turn.catch(() => undefined);
     return turn;
   }
@@ -75,7 +77,12 @@ export class NodeTools implements Tools {
     await this.runner.close();
   }
 
-  private async callNow(name: string, args: Record<string, unknown>, clientName: string | null) {
+  private async callNow(
+    name: string,
+    args: Record<string, unknown>,
+    clientName: string | null,
+    cancelled: AbortSignal,
+  ) {
     this.loaded ??= load();
     const [{ OPERATIONS }, { callableTool }, { callTool }] = await this.loaded;
     const operation = callableTool(OPERATIONS, this.profile, name);
@@ -90,6 +97,7 @@ export class NodeTools implements Tools {
       identity: this.identity,
       clientName,
       profile: this.profile,
+      cancelled,
     });
     const named = typeof args['agent_id'] === 'string' ? args['agent_id'] : '';
     const reminder = this.nag.after(operation, named);

@@ -90,6 +90,29 @@ export class Metrics {
   });
   readonly #pendingActions = this.#gauge('svc_pending_actions', 'Actions that wait for approval');
 
+  readonly #modelRequests = new Counter({
+    name: 'svc_model_requests_total',
+    help: 'Requests to chat models, by feature and outcome: ok, failed',
+    labelNames: ['feature', 'outcome'] as const,
+    registers: [this.#registry],
+  });
+  readonly #modelTokens = new Counter({
+    name: 'svc_model_tokens_total',
+    help: 'Tokens that chat models counted, by feature and direction: in, out',
+    labelNames: ['feature', 'direction'] as const,
+    registers: [this.#registry],
+  });
+  readonly #modelSeconds = new Histogram({
+    name: 'svc_model_request_duration_seconds',
+    help: 'Seconds that chat models took to answer',
+    buckets: DURATION_BUCKETS_S,
+    registers: [this.#registry],
+  });
+  readonly #modelRequestsToday = this.#gauge(
+    'svc_model_requests_today',
+    'Requests to chat models of this day (UTC), of all processes on the database',
+  );
+
   readonly #webhookAttempts = new Counter({
     name: 'svc_webhook_attempts_total',
     help: 'Attempts to deliver an event, by what became of the event: ack, retry, dead, dropped, gone',
@@ -163,6 +186,31 @@ export class Metrics {
 
   setPendingActions(actions: number): void {
     this.#pendingActions.set(actions);
+  }
+
+  /** A request to a chat model has its answer. */
+  modelRequest(
+    feature: string,
+    {
+      failed,
+      tokensIn,
+      tokensOut,
+      ms,
+    }: {
+      readonly failed: boolean;
+      readonly tokensIn: number;
+      readonly tokensOut: number;
+      readonly ms: number;
+    },
+  ): void {
+    this.#modelRequests.inc({ feature, outcome: failed ? 'failed' : 'ok' });
+    this.#modelTokens.inc({ feature, direction: 'in' }, tokensIn);
+    this.#modelTokens.inc({ feature, direction: 'out' }, tokensOut);
+    this.#modelSeconds.observe(ms / 1000);
+  }
+
+  setModelRequestsToday(requests: number): void {
+    this.#modelRequestsToday.set(requests);
   }
 
   webhookAttempt(outcome: string): void {

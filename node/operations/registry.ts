@@ -109,6 +109,8 @@ import { memoryCheckAgentAction } from './power/memory-check-agent-action.js';
 import { memoryCheckDuplicate } from './power/memory-check-duplicate.js';
 import { memoryConsolidate } from './power/memory-consolidate.js';
 import { memoryContradictions } from './power/memory-contradictions.js';
+import { memoryDetectContradiction } from './power/memory-detect-contradiction.js';
+import { memoryExpandQuery } from './power/memory-expand-query.js';
 import { memoryInbox } from './power/memory-inbox.js';
 import { memoryInboxRead } from './power/memory-inbox-read.js';
 import { memoryQuotaStatus } from './power/memory-quota-status.js';
@@ -180,6 +182,8 @@ export const OPERATIONS: readonly Operation[] = [
   memoryAutoTag,
   memorySuggestTags,
   memoryCalibrateConfidence,
+  memoryExpandQuery,
+  memoryDetectContradiction,
   memoryResolve,
   memoryCheckDuplicate,
   memoryContradictions,

@@ -4,6 +4,6 @@ import type { ReadCall } from './call.js';
 
 /** Asks a chat model for a call, as long as its caller waits. */
 export const askModel = <T>(
-  { services, deadlineMs = Number.POSITIVE_INFINITY, signal }: ReadCall,
+  { services, deadlineMs = Number.POSITIVE_INFINITY, gone }: ReadCall,
   question: Question<T>,
-): Promise<Result<T>> => services.models.ask(question, { deadlineMs, signal });
+): Promise<Result<T>> => services.models.ask(question, { deadlineMs, signal: gone?.() });

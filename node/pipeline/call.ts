@@ -190,8 +190,8 @@ export interface Call<S extends ReadServices = Services> {
   readonly again: boolean;
   /** When the caller is answered in any case, in monotonic milliseconds. */
   readonly deadlineMs?: number;
-  /** Aborted when the caller is gone or gave the call up; absent where nobody can tell. */
-  readonly signal?: AbortSignal;
+  /** Makes a signal that is aborted when the caller is gone or gave the call up; absent where nobody can tell. */
+  readonly gone?: () => AbortSignal;
   /** Reports how far a long operation is, and the total when it is known. */
   readonly progress: ProgressReport;
 }

@@ -31,8 +31,8 @@ export interface Request {
    * not begun.
    */
   readonly deadlineMs?: number;
-  /** Aborted when the caller is gone or gave the call up. */
-  readonly signal?: AbortSignal;
+  /** Makes a signal that is aborted when the caller is gone or gave the call up. */
+  readonly gone?: () => AbortSignal;
   /** Receives the progress of a long operation. */
   readonly progress?: ProgressReport;
   /** Ids that the call makes follow from it, so that the same call makes them again. */
@@ -141,7 +141,7 @@ async function runAttested(
     now,
     services: servicesOf(operation, services, { store, tokens, random }),
     ...(request.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
-    ...(request.signal === undefined ? {} : { signal: request.signal }),
+    ...(request.gone === undefined ? {} : { gone: request.gone }),
     profile: request.profile ?? 'full',
     progress: request.progress ?? UNHEARD,
   };

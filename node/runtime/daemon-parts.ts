@@ -22,7 +22,7 @@ import { MeshPeers } from '../mesh/mesh-peers.js';
 import { openFileRoster } from '../mesh/open-receiver.js';
 import { type ListenerFiles, openListenerFiles } from '../mesh/tls/listener-files.js';
 import type { Models } from '../models/models.js';
-import { openModels } from '../models/open-models.js';
+import { type ModelsParts, openModels } from '../models/open-models.js';
 import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
@@ -89,7 +89,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     store: storage.store,
     hooks: hooks.hooks,
     semantic: semantic?.role ?? NO_SEMANTICS,
-    models: modelsOf(settings, storage, log),
+    models: modelsOf(settings, storage, log, metrics),
     tokens: new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler }),
     touches,
     settings,
@@ -145,8 +145,11 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   };
 }
 
-const modelsOf = (settings: Settings, { store }: DaemonStorage, log: Log): Models =>
-  openModels({ settings, store, log, clock: systemClock, scheduler: systemScheduler });
+function modelsOf(settings: Settings, { store }: DaemonStorage, log: Log, metrics: Metrics): Models {
+  const seams = { clock: systemClock, scheduler: systemScheduler };
+  const onCall: ModelsParts['onCall'] = (feature, call) => metrics.modelRequest(feature, call);
+  return openModels({ ...seams, settings, store, log, onCall });
+}
 
 /** Who belongs to the mesh, and how messages reach them. */
 function peersOf(settings: Settings, { peerId }: MachineIdentity, log: Log): MeshPeers {

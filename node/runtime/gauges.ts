@@ -1,7 +1,11 @@
 import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild } from '../../actors/core/loop.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
+import { modelUseKind } from '../../protocol/models/model-use.js';
 import type { MeshNode } from '../mesh/mesh-node.js';
 import type { Metrics } from '../observability/metrics.js';
+import type { Services } from '../pipeline/call.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemScheduler } from '../seams.js';
 import type { DaemonCondition } from './daemon-condition.js';
@@ -15,6 +19,7 @@ export interface GaugesParts {
   readonly storage: DaemonStorage;
   readonly touches: DeferredTouches;
   readonly mesh: MeshNode;
+  readonly services: Pick<Services, 'models'>;
   /** False in keyword mode: no memory waits for a vector. */
   readonly embeds: boolean;
   readonly metrics: Metrics;
@@ -22,7 +27,8 @@ export interface GaugesParts {
 }
 
 /** The loop that measures a daemon's queues for `/metrics`, so that a scrape does not query the store. */
-export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition }: GaugesParts): ChildSpec {
+export function gaugesChild(parts: GaugesParts): ChildSpec {
+  const { storage, touches, mesh, embeds, metrics, condition } = parts;
   let touchesDropped = 0;
   const { spec } = loopChild({
     id: 'gauges',
@@ -43,6 +49,7 @@ export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition
       if (pendings.ok) metrics.setPendingActions(pendings.value.waiting);
       const webhooks = await storage.store.query({ kind: 'webhook-totals' }, { lane: 'background' });
       if (webhooks.ok) metrics.setWebhooks(webhooks.value);
+      await gaugeModels(parts);
       if (embeds) {
         const waiting = await storage.store.query(
           { kind: 'count-pending-embeddings' },
@@ -57,4 +64,22 @@ export function gaugesChild({ storage, touches, mesh, embeds, metrics, condition
     },
   });
   return spec;
+}
+
+/** What the models of this day were asked; nothing is read where none is configured. */
+async function gaugeModels({ storage, services, metrics }: GaugesParts): Promise<void> {
+  if (Object.keys(services.models.state().models).length === 0) return;
+  const now = instantFromMs(systemClock.nowMs());
+  const where = { day: now.slice(0, 'YYYY-MM-DD'.length) };
+  const asked = {
+    kind: 'find-records',
+    of: modelUseKind.name,
+    viewer: null,
+    now,
+    where,
+    limit: 100,
+  } as const;
+  const found = await storage.store.query(asked, { lane: 'background' });
+  if (!found.ok) return;
+  metrics.setModelRequestsToday(rowsOf(modelUseKind, found.value).reduce((sum, { calls }) => sum + calls, 0));
 }

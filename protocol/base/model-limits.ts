@@ -9,6 +9,8 @@ export const MODEL_QUESTIONS_WAITING_MAX = 32;
 export const MODEL_CALLS_PER_DAY = 0;
 /** Bytes of one text of a memory that a chat model is shown. */
 export const MODEL_TEXT_BYTES_MAX = 24 * 1024;
+/** How long the start of a session waits for its summary. */
+export const SESSION_SUMMARY_MS = 5000;
 /** Days for which the use of models is kept. */
 export const MODEL_USE_DAYS = 90;
 /** Characters of an answer that a reader looks at. */

@@ -3,12 +3,21 @@ import type { AgentId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { defineCommand, ID_BYTES, textBytes } from '../decide/command.js';
-import { exactly, isFlag, isId, isIds, isNamespace, isRequester, shaped } from '../decide/command-shape.js';
+import {
+  exactly,
+  isAbsentOr,
+  isFlag,
+  isId,
+  isIds,
+  isNamespace,
+  isRequester,
+  shaped,
+} from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { ofRows } from '../decide/proposal.js';
 import { chargeFor } from '../identity/ensure-quota.js';
-import { isObject, isText, isTextOrNull, oneOf } from '../kinds/payload.js';
+import { isInteger, isObject, isText, isTextOrNull, oneOf } from '../kinds/payload.js';
 import { instant, orNull } from '../kinds/replicated-value.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import type { Memory, MemoryRow, Tier } from '../memory/memory.js';
@@ -34,6 +43,8 @@ export interface ConsolidateMemories {
   };
   /** Null makes a summary from the sources, without a model. */
   readonly summary: string | null;
+  /** The versions that the summary was made from, in the order of the ids; CONFLICT when one is another by now. */
+  readonly versions?: readonly number[];
   /** When the title is taken: CONFLICT, or the next free `title (n)`. */
   readonly onConflict: 'error' | 'version';
   /** Who consolidates. */
@@ -66,6 +77,9 @@ function* decideConsolidate(
     else sources.push(row);
   }
   if (missing.length > 0) return notFoundOf(missing);
+  if (isOutdated(sources, command)) {
+    return fail('CONFLICT', 'a memory was changed while its summary was written: call again');
+  }
   const foreign = sources.find((row) => !mayChange(row, command.viewer));
   if (foreign !== undefined) return notOwner(foreign, command.viewer);
   const { result } = command;
@@ -100,6 +114,9 @@ function* decideConsolidate(
     ...lineage,
   ]);
 }
+
+const isOutdated = (sources: readonly MemoryRow[], { ids, versions }: ConsolidateMemories): boolean =>
+  versions !== undefined && sources.some(({ id, version }) => versions[ids.indexOf(id)] !== version);
 
 /** The failure that names ids as the caller gave them. */
 export function notFoundOf(missing: readonly string[]) {
@@ -163,6 +180,7 @@ export const consolidateMemoriesCommand = defineCommand({
     }),
     ...{
       summary: isTextOrNull,
+      versions: isAbsentOr((value) => Array.isArray(value) && value.every(isInteger)),
       onConflict: oneOf(['error', 'version']),
       agentId: isRequester,
       archive: isFlag,

@@ -258,6 +258,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: ['source_ids', 'title', 'content'] },
   ),
+  memory_expand_query: fc.record({ query: mostly(sentence, ' ') }),
   memory_check_duplicate: fc.record(
     {
       title: sentence,

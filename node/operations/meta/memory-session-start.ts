@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import * as limits from '../../../protocol/base/limits.js';
+import { SESSION_SUMMARY_MS } from '../../../protocol/base/model-limits.js';
 import { failed, ok } from '../../../protocol/base/result.js';
+import type { MemoryRow } from '../../../protocol/memory/memory.js';
+import { askModel } from '../../pipeline/ask-model.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
@@ -10,6 +13,7 @@ import { emptyAbove } from '../core/empty-above.js';
 import { sessionName } from '../core/recall-request.js';
 import { omittedDamaged } from '../shared/filter.js';
 import { shownMemories } from '../shared/shown-memories.js';
+import { summaryQuestion } from '../shared/summary-question.js';
 import { type SessionRow, sessionRows } from './session-rows.js';
 
 const input = z.object({
@@ -53,6 +57,7 @@ export const memorySessionStart = defineOperation({
     tokens_used: z.int(),
     budget_tokens: z.int(),
     truncated: z.literal(true).describe('There are more rows than the budget holds').optional(),
+    summary: z.string().describe('What the rows say, by the chat model').optional(),
     ...attachedOutput,
     ...fields.omittedDamaged,
     ...fields.namespacesBelow,
@@ -80,10 +85,11 @@ async function sessionStart(call: ReadCall, asked: Input) {
   const counted = await withinBudget(call, found.value.rows, asked);
   if (!counted.ok) return failed(counted.error);
   const { rows, tokensUsed } = counted.value;
-  const memories = await shownMemories(
-    call,
-    rows.map(({ memory }) => memory),
-  );
+  const listed = rows.map(({ memory }) => memory);
+  const [memories, summary] = await Promise.all([
+    shownMemories(call, listed),
+    asked.content === 'none' ? {} : summaryOf(call, listed),
+  ]);
   const session = services.random.uuid();
   services.recallSessions.add(
     sessionName(call, session),
@@ -102,10 +108,28 @@ async function sessionStart(call: ReadCall, asked: Input) {
     tokens_used: tokensUsed,
     budget_tokens: asked.budget_tokens,
     ...(rows.length < found.value.rows.length ? { truncated: true as const } : {}),
+    ...summary,
     ...attached,
     ...omittedDamaged(found.value),
     ...(memories.length === 0 ? await emptyAbove(call, namespace) : {}),
   });
+}
+
+const SUMMARY_RULES = {
+  feature: 'session_start',
+  system:
+    'You brief an agent at the start of its work. Say in at most five short sentences what the notes hold that matters most, in their language, without a heading.',
+  maxTokens: 300,
+} as const;
+
+/** What the chat model makes of the rows; nothing where there is none, or when it is late or fails. */
+async function summaryOf(call: ReadCall, memories: readonly MemoryRow[]): Promise<{ summary?: string }> {
+  const { models, clock } = call.services;
+  if (memories.length === 0 || models.missing('session_start') !== null) return {};
+  const untilMs = clock.monotonicMs() + SESSION_SUMMARY_MS;
+  const deadlineMs = Math.min(untilMs, call.deadlineMs ?? untilMs);
+  const summary = await askModel({ ...call, deadlineMs }, summaryQuestion(memories, SUMMARY_RULES));
+  return summary.ok ? { summary: summary.value } : {};
 }
 
 /** The rows whose text fits; without a text nothing is counted. */

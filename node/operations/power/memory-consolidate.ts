@@ -7,15 +7,19 @@ import {
   type ConsolidateMemoriesOutcome,
   notFoundOf,
 } from '../../../protocol/lifecycle/consolidate.js';
-import type { Tier } from '../../../protocol/memory/memory.js';
+import { mayChange } from '../../../protocol/memory/access.js';
+import type { MemoryRow, Tier } from '../../../protocol/memory/memory.js';
+import { notOwner } from '../../../protocol/memory/update.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
+import { askModel } from '../../pipeline/ask-model.js';
 import type { Call, ReadCall } from '../../pipeline/call.js';
 import { consulted } from '../../pipeline/consulted.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { given } from '../shared/hooked.js';
-import { resolveId } from '../shared/resolve-id.js';
+import { readMemory, resolveId } from '../shared/resolve-id.js';
+import { summaryQuestion } from '../shared/summary-question.js';
 
 const PREVIEW_LENGTH = 200;
 const BEFORE = 'pre_consolidate';
@@ -30,7 +34,10 @@ const input = z.object({
   summary: fields.content.describe('Text of the new memory; made from the sources unless given').optional(),
   namespace: fields.namespace.optional(),
   tier: fields.tier.default('long'),
-  use_llm: z.boolean().default(false).describe('Have a language model write the summary'),
+  use_llm: z
+    .boolean()
+    .describe('Have a chat model write the summary; unless given, where one is configured')
+    .optional(),
 });
 
 /** Joins memories into one and archives them, all or nothing (interface §4.4, POST /consolidate). */
@@ -59,7 +66,6 @@ export const memoryConsolidate = defineOperation({
   http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
   mcp: {
     description: 'Join memories into one',
-    omit: ['use_llm'],
     // The whole answer would contain the text three times (reference-mcp-cli §1.2).
     shape: ({ id, consolidated, auto_summary, summary }) => ({
       id,
@@ -74,7 +80,6 @@ export const memoryConsolidate = defineOperation({
     positionals: ['ids'],
     short: { T: 'title', s: 'summary', n: 'namespace', t: 'tier' },
     stdin: ['summary'],
-    omit: ['use_llm'],
     shape: ({ id, consolidated }) => ({ id, consolidated }),
     view: 'message',
     message: (output) => `consolidated ${output['consolidated']} memories: ${output['id']}`,
@@ -108,23 +113,22 @@ export const memoryConsolidate = defineOperation({
     ],
   }),
   run: async (call, fieldsIn) => {
-    if (fieldsIn.use_llm) {
-      return fail('UNAVAILABLE', 'no language model is configured; without use_llm a plain summary is made');
-    }
     const ids = await resolveIds(call, fieldsIn.ids);
     if (!ids.ok) return failed(ids.error);
+    const written = await writtenSummary(call, ids.value, fieldsIn);
+    if (!written.ok) return failed(written.error);
     const result = await call.services.store.execute(
       consolidation(call, {
         ids: ids.value,
         title: fieldsIn.title,
-        summary: fieldsIn.summary ?? null,
+        ...written.value,
         namespace: fieldsIn.namespace ?? call.services.settings.defaultNamespace,
         tier: fieldsIn.tier,
         onConflict: 'error',
       }),
     );
     if (!result.ok) return failed(result.error);
-    const { memory, consolidated, autoSummary } = result.value;
+    const { memory, consolidated } = result.value;
     const { id, title, content, namespace } = memory;
     return ok({
       id,
@@ -132,7 +136,7 @@ export const memoryConsolidate = defineOperation({
       summary: content,
       content,
       memory: { id, title, content, namespace },
-      ...(autoSummary ? { auto_summary: true } : {}),
+      ...(fieldsIn.summary === undefined ? { auto_summary: true } : {}),
     });
   },
 });
@@ -142,8 +146,42 @@ type Input = z.output<typeof input>;
 const placeOf = (call: ReadCall, { namespace }: Input): string =>
   namespace ?? call.services.settings.defaultNamespace;
 
+/** What the model is to make of memories that become one. */
+const SUMMARY_RULES = {
+  feature: 'consolidate',
+  system:
+    'You join notes into one. Write one note that keeps every fact, name, number and decision of all of them, without repetitions, in their language. Write its text only, without a heading.',
+  maxTokens: 1500,
+} as const;
+
+type WrittenSummary = Pick<ConsolidateMemories, 'summary' | 'versions'>;
+
+/** The summary of the caller, or of the chat model with the versions that it read, or none, so that a plain one is made. */
+async function writtenSummary(
+  call: Call,
+  ids: readonly string[],
+  { summary, use_llm }: Input,
+): Promise<Result<WrittenSummary>> {
+  if (summary !== undefined) return ok({ summary });
+  const missing = call.services.models.missing('consolidate');
+  if (use_llm === true && missing !== null) return failed(missing);
+  if (use_llm === false || missing !== null) return ok({ summary: null });
+  const rows: MemoryRow[] = [];
+  for (const id of ids) {
+    const found = await readMemory(call, id);
+    if (!found.ok) return failed(found.error);
+    // Nothing is sent of what the caller may not join.
+    if (!mayChange(found.value, call.caller.viewer)) return notOwner(found.value, call.caller.viewer);
+    rows.push(found.value);
+  }
+  const asked = await askModel(call, summaryQuestion(rows, SUMMARY_RULES));
+  if (!asked.ok) return failed(asked.error);
+  return ok({ summary: asked.value, versions: rows.map(({ version }) => version) });
+}
+
 /** The input of a consolidation. */
-interface ConsolidationRequest extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'onConflict'> {
+interface ConsolidationRequest
+  extends Pick<ConsolidateMemories, 'ids' | 'summary' | 'versions' | 'onConflict'> {
   readonly title: string;
   readonly namespace: string;
   readonly tier: Tier;
@@ -152,7 +190,7 @@ interface ConsolidationRequest extends Pick<ConsolidateMemories, 'ids' | 'summar
 /** The command for the consolidation of this call. */
 export function consolidation(call: Call, request: ConsolidationRequest): ConsolidateMemories {
   const { services, caller } = call;
-  const { ids, summary, onConflict, title, namespace, tier } = request;
+  const { ids, summary, versions, onConflict, title, namespace, tier } = request;
   const seconds = ttlSecondsOf(services.settings)[tier];
   return {
     kind: 'consolidate-memories',
@@ -165,6 +203,7 @@ export function consolidation(call: Call, request: ConsolidationRequest): Consol
       expiresAt: seconds === null ? null : instantAfter(call.now, seconds),
     },
     summary,
+    ...(versions === undefined ? {} : { versions }),
     onConflict,
     agentId: caller.agentId,
     viewer: caller.viewer,

@@ -4,6 +4,7 @@ import type { Crypto } from '../../../protocol/base/seams.js';
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/log/audit.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
+import { type ModelUse, modelUseKind } from '../../../protocol/models/model-use.js';
 import type { Answers } from '../../../protocol/release.js';
 import { type Rule, ruleKind } from '../../../protocol/rules/rule-kind.js';
 import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
@@ -13,7 +14,7 @@ import { auditHeadPath, readAuditHeads } from '../audit-head.js';
 import { type Connection, sqliteCode } from '../connection.js';
 import { DamagedRowError } from '../damage.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
-import { FindRows, recordSource } from '../kinds/find-rows.js';
+import { FindRows, localSource, recordSource } from '../kinds/find-rows.js';
 import { tailsAhead } from '../log-ahead.js';
 import { embeddingProgress } from '../queries/embeddings.js';
 import { integrityNotes } from '../queries/scrub.js';
@@ -72,6 +73,8 @@ export interface ContentFacts {
   /** Memories that are flagged as nearly the same as another one. */
   readonly nearDuplicates: number;
   readonly webhooks: WebhookFacts;
+  /** What chat models were asked in the last days, newest first. */
+  readonly modelUse: readonly ModelUse[];
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
   /** The rules about actions; null when one cannot be read. */
@@ -188,6 +191,7 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     integrity: integrityNotes(new Statements(db)),
     nearDuplicates: count('SELECT count(DISTINCT rid) AS n FROM near_duplicates'),
     webhooks: webhooksOf(db),
+    modelUse: modelUseOf(db),
     suspects: count('SELECT count(*) AS n FROM suspects'),
   };
 }
@@ -200,6 +204,16 @@ function webhooksOf(db: Connection): WebhookFacts {
   const { oldestAt, ...totals } = webhookTotals({ statements, find: new FindRows(statements) });
   const waiting = [oldest.at, oldestAt].filter((at) => at !== null).sort();
   return { ...totals, oldestPendingAt: waiting[0] ?? null };
+}
+
+/** None in a file that a release without chat models wrote last. */
+function modelUseOf(db: Connection): readonly ModelUse[] {
+  const source = localSource(modelUseKind);
+  const known = db
+    .prepare("SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name = ?")
+    .get(source.table) as { n: number };
+  if (known.n === 0) return [];
+  return new FindRows(new Statements(db)).all(source, { order: { by: 'day', descending: true }, limit: 100 });
 }
 
 function rulesOf(db: Connection): readonly Rule[] | null {

@@ -29,7 +29,8 @@ async function stored(services: Services, args: Record<string, unknown>) {
   const identity = localIdentity(settings, { hostname: 'box', pid: 42 }, random);
   const fields = { title: 'a plan', content: 'text', ...args };
   const runner: ToolRunner = { run: (operation, request) => runOperation(operation, request, services) };
-  const session = { runner, identity, clientName: 'client', profile: 'full' } as const;
+  const cancelled = new AbortController().signal;
+  const session = { runner, identity, clientName: 'client', profile: 'full', cancelled } as const;
   const result = await callTool(memoryStore, fields, session);
   const answer = JSON.parse((result.content[0] as { text: string }).text);
   if (result.isError === true) return { code: answer.code as string };

@@ -202,7 +202,7 @@ test('a consolidation is refused as a whole', async () => {
   await refused({ ids: Array.from({ length: 101 }, (_, n) => `i${n}`) }, 'VALIDATION_FAILED');
   await refused({ ids: [mine, theirs] }, 'FORBIDDEN');
   await refused({ ids: [mine, second], title: 'taken' }, 'CONFLICT');
-  await refused({ ids: [mine, second], use_llm: true }, 'UNAVAILABLE');
+  await refused({ ids: [mine, second], use_llm: true }, 'LLM_UNAVAILABLE');
   const missing = await refused({ ids: [mine, hidden, 'gone'] }, 'NOT_FOUND');
   assert.deepEqual(missing.json?.['missing'], [hidden, 'gone']);
   assert.equal((await get(taken, bob)).status, 200);

@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
+import { LOCAL_PROTOCOL } from '../../../node/local/messages.js';
 import { LOCAL_CONNECTIONS_MAX, LOCAL_SILENT_MS } from '../../../protocol/base/limits.js';
 import {
   type DaemonProcess,
@@ -135,7 +136,7 @@ describe('a hostile client of the local socket', { timeout: 240_000 }, () => {
       ['dbPath', '/elsewhere/mnemesh.db', /another database/],
       ['keyDir', '/elsewhere/keys', /other keys/],
       ['version', '0.0.0', /release/],
-      ['protocol', 3, /release/],
+      ['protocol', LOCAL_PROTOCOL + 1, /release/],
     ] as const) {
       const client = (await RawClient.connect(path)).read();
       client.send({ ...greetingFor(home), [member]: value });

@@ -1,3 +1,4 @@
+import type { ModelFeature } from '../../../models/features.js';
 import type { Condition, ReadCall } from '../../../pipeline/call.js';
 import { FAMILIES, type Family } from '../../../pipeline/operation.js';
 import type { SemanticState } from '../../../semantics/semantic-index.js';
@@ -24,8 +25,12 @@ export interface Facts {
   readonly semantic: SemanticState;
   readonly condition: Condition;
   readonly mode: RecallMode;
-  /** `keyword` without an embedder that answers, else `semantic` (reference-mcp-cli §5.4). */
-  readonly tier: 'keyword' | 'semantic';
+  /** `keyword` without an embedder that answers, else `smart` with a chat model, else `semantic` (reference-mcp-cli §5.4). */
+  readonly tier: 'keyword' | 'semantic' | 'smart';
+  /** The chat model of [llm]; null where none is configured. */
+  readonly llm: string | null;
+  /** Whether a chat model is configured for a feature. */
+  readonly asks: (feature: ModelFeature) => boolean;
   readonly embedderLoaded: boolean;
   readonly profile: 'core' | 'full';
   readonly tools: readonly ToolState[];
@@ -44,10 +49,16 @@ function recallMode({ enabled, failing }: SemanticState): RecallMode {
 }
 
 /** How the node recalls right now. */
-export function recallFacts({ services }: ReadCall): Pick<Facts, 'semantic' | 'mode' | 'tier'> {
+export function recallFacts({
+  services,
+}: ReadCall): Pick<Facts, 'semantic' | 'mode' | 'tier' | 'llm' | 'asks'> {
   const semantic = services.semantic.state();
   const mode = recallMode(semantic);
-  return { semantic, mode, tier: mode === 'hybrid' ? 'semantic' : 'keyword' };
+  const { models } = services;
+  const llm = models.state().models.llm?.model ?? null;
+  const asks = (feature: ModelFeature) => models.missing(feature) === null;
+  const tier = mode !== 'hybrid' ? 'keyword' : llm === null ? 'semantic' : 'smart';
+  return { semantic, mode, tier, llm, asks };
 }
 
 export function factsOf(call: ReadCall): Facts {

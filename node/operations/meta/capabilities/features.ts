@@ -9,8 +9,6 @@ import type { RuntimeCounters } from './runtime-counters.js';
 
 const NONE = 'none';
 
-/** The chat model of the node; it has no client for one yet, so features that need it are off. */
-const LANGUAGE_MODEL: string = NONE;
 /** No cross-encoder reranks yet. */
 const CROSS_ENCODER: string = NONE;
 
@@ -21,26 +19,25 @@ const planned = (exists: boolean) => ({
   enabled: exists,
 });
 
-export function models({ semantic }: Pick<Facts, 'semantic'>) {
+export function models({ semantic, llm }: Pick<Facts, 'semantic' | 'llm'>) {
   return {
     embedding: semantic.enabled ? semantic.model : NONE,
     embedding_dim: semantic.enabled ? semantic.dim : 0,
-    llm: LANGUAGE_MODEL,
+    llm: llm ?? NONE,
     cross_encoder: CROSS_ENCODER,
   };
 }
 
 /** The flags that v1 and v2 share; `memory_reflection` differs. */
-export function featureFlags({ mode, embedderLoaded, has }: Facts) {
-  const thinks = LANGUAGE_MODEL !== NONE;
+export function featureFlags({ mode, embedderLoaded, has, asks }: Facts) {
   return {
     keyword_search: true,
     semantic_search: mode === 'hybrid',
     hybrid_recall: mode === 'hybrid',
-    query_expansion: thinks && has('memory_expand_query'),
-    auto_consolidation: thinks && has('memory_consolidate'),
-    auto_tagging: thinks && has('memory_auto_tag'),
-    contradiction_analysis: thinks && has('memory_detect_contradiction'),
+    query_expansion: asks('expand_query') && has('memory_expand_query'),
+    auto_consolidation: asks('consolidate') && has('memory_consolidate'),
+    auto_tagging: asks('auto_tag') && has('memory_auto_tag'),
+    contradiction_analysis: asks('detect_contradiction') && has('memory_detect_contradiction'),
     cross_encoder_reranking: CROSS_ENCODER !== NONE,
     memory_reflection: has('memory_reflect'),
     embedder_loaded: embedderLoaded,

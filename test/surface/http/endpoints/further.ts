@@ -154,6 +154,23 @@ export const further: readonly EndpointRow[] = [
   },
   {
     section: '4.12',
+    what: 'further words without a model',
+    method: 'POST',
+    path: '/expand_query',
+    body: { query: 'deploy window', namespace: 'team' },
+    status: 503,
+    code: 'LLM_UNAVAILABLE',
+  },
+  {
+    section: '4.12',
+    what: 'further words of nothing',
+    method: 'POST',
+    path: '/expand_query',
+    body: { query: ' ' },
+    ...INVALID,
+  },
+  {
+    section: '4.12',
     what: 'tags of nothing',
     method: 'POST',
     path: '/auto_tag',
