@@ -15,7 +15,7 @@ import {
 import { localKindChanges } from './kinds/local-tables.js';
 import { recordIndexes } from './kinds/record-table.js';
 import { migrate } from './migrations/migrate.js';
-import { SCHEMA } from './schema.js';
+import { DERIVED_OBJECTS, SCHEMA } from './schema.js';
 import { expectTextRules } from './text-index.js';
 
 const SETUP_BUSY_TIMEOUT_MS = 30_000;
@@ -86,9 +86,9 @@ function prepare(db: Connection, options: OpenOptions): void {
   }
 }
 
-/** Gives a database the tables and indexes of kinds that this release declares, and the one that made it did not. */
+/** Gives a database the tables and indexes of its kinds that this release declares, and the one that made it did not. */
 function followKinds(db: Connection): void {
-  const changes = () => [...recordIndexChanges(db), ...localKindChanges(db)];
+  const changes = () => [...memoryIndexChanges(db), ...recordIndexChanges(db), ...localKindChanges(db)];
   if (changes().length === 0) return;
   // Another process may be making them; only the holder of the lock knows.
   db.exec('BEGIN IMMEDIATE');
@@ -101,10 +101,20 @@ function followKinds(db: Connection): void {
   }
 }
 
-function recordIndexChanges(db: Connection): readonly string[] {
-  const there = new Set(
-    db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'records'").pluck().all(),
+const indexesOf = (db: Connection, table: 'memories' | 'records'): ReadonlySet<unknown> =>
+  new Set(
+    db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?").pluck().all(table),
   );
+
+function memoryIndexChanges(db: Connection): readonly string[] {
+  const there = indexesOf(db, 'memories');
+  return DERIVED_OBJECTS.filter(({ name, sql }) => sql.includes(' ON memories (') && !there.has(name)).map(
+    ({ sql }) => sql,
+  );
+}
+
+function recordIndexChanges(db: Connection): readonly string[] {
+  const there = indexesOf(db, 'records');
   return recordIndexes(KINDS).filter((sql) => !there.has(/records_\w+/.exec(sql)![0]));
 }
 

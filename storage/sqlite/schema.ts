@@ -109,6 +109,10 @@ CREATE INDEX memories_created_at ON memories (created_at, id);
 CREATE INDEX memories_expires_at ON memories (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_source_uri ON memories (source_uri) WHERE source_uri IS NOT NULL;
 CREATE INDEX memories_unembedded ON memories (rid) WHERE embed_state = 0;
+-- The reflections about an entity.
+CREATE INDEX memories_mentioned ON memories (mentioned_entity_id) WHERE mentioned_entity_id IS NOT NULL;
+CREATE INDEX memories_persona ON memories (entity_id, persona_version) WHERE persona_version IS NOT NULL;
+CREATE INDEX memories_atoms ON memories (atom_of) WHERE atom_of IS NOT NULL;
 -- The messages to an agent, the newest first.
 CREATE INDEX memories_addressee ON memories
   (addressee_id, created_at DESC, created_hlc DESC, id DESC) WHERE addressee_id IS NOT NULL;

@@ -36,6 +36,7 @@ const EMPTY = [
 ];
 
 /** Tables that came after it, without a row. */
+const LATER_INDEXES = ['memories_mentioned', 'memories_persona', 'memories_atoms'];
 const LATER_TABLES = { confidence_shadow_observations: 0, lease_term: 0, model_use: 0 };
 
 describe('the kept database', () => {
@@ -54,6 +55,12 @@ describe('the kept database', () => {
     assert.ok(found.ok, JSON.stringify(found));
     return found.facts;
   };
+
+  it('gets the indexes of memories that came after it', () => {
+    const indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'memories'";
+    const names = one.db.prepare(indexes).pluck().all();
+    for (const name of LATER_INDEXES) assert.ok(names.includes(name), name);
+  });
 
   it('holds something of everything', () => {
     const { log, siblings, setAside, records, audit, agents, archived, tombstones, links, quotas } =
