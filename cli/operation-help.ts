@@ -110,6 +110,9 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
     ...(standard === undefined || isEmpty(standard) ? [] : [`default ${textOf(standard)}`]),
     ...otherNames(operation, field).map((name) => `also --${name}`),
     ...(operation.cli.stdin?.includes(field) === true ? ['- reads standard input'] : []),
+    ...(operation.cli.files?.includes(field) === true
+      ? ['path of a file with JSON, - for standard input']
+      : []),
     ...(operation.cli.secrets?.includes(field) === true
       ? ['given as - for standard input, env:<variable> or file:<path>']
       : []),

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { variableOf } from '../node/config/load-settings.js';
 import { readSecretFile, type SecretFileProblem } from '../node/config/secret-file.js';
-import { coerceText, fieldTypes } from '../node/pipeline/coerce.js';
+import { coerceText, fieldTypes, parseJson } from '../node/pipeline/coerce.js';
 import { REQUEST_BODY_BYTES_MAX } from '../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
@@ -34,6 +34,10 @@ export async function operationInput(
       const secret = await secretFrom(texts.at(-1)!, `--${kebab(field)}`, stdin);
       if (!secret.ok) return failed(secret.error);
       input[field] = secret.value;
+    } else if (operation.cli.files?.includes(field) === true) {
+      const value = await fileValue(texts.at(-1)!, `--${flagOf(operation, field)}`, stdin);
+      if (!value.ok) return failed(value.error);
+      input[field] = value.value;
     } else if (texts.at(-1) === '-' && operation.cli.stdin?.includes(field) === true) {
       if (stdinTakenBy !== null) {
         return fail(
@@ -112,6 +116,21 @@ async function secretFrom(source: string, flag: string, stdin: Readable): Promis
     'INVALID_ARGUMENT',
     `${flag} takes no secret, because other users can read arguments: give - for standard input, env:<variable> or file:<path>`,
   );
+}
+
+/** The JSON in a file that an argument names. */
+async function fileValue(path: string, flag: string, stdin: Readable): Promise<Result<unknown>> {
+  const { createReadStream } = await import('node:fs');
+  let text: Result<string>;
+  try {
+    text = await readText(path === '-' ? stdin : createReadStream(path));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    return fail('INVALID_ARGUMENT', `${flag}: ${path} cannot be read (${code})`);
+  }
+  if (!text.ok) return text;
+  const value = parseJson(text.value);
+  return value === undefined ? fail('INVALID_ARGUMENT', `${flag}: ${path} does not hold JSON`) : ok(value);
 }
 
 const FILE_PROBLEMS: Readonly<Record<SecretFileProblem, string>> = {

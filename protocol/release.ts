@@ -130,6 +130,13 @@ import { putRuleCommand, removeRuleCommand } from './rules/change-rules.js';
 import { checkActionCommand } from './rules/check-action.js';
 import * as rulesReads from './rules/reads.js';
 import { ruleKind } from './rules/rule-kind.js';
+import { skillContentKind, skillResourceKind } from './skills/content-kinds.js';
+import { dropSkillUploadCommand } from './skills/drop-upload.js';
+import { noteSkillExportCommand } from './skills/note-export.js';
+import type { SkillQueries } from './skills/queries.js';
+import { registerSkillCommand, storeSkillFilesCommand } from './skills/register-skill.js';
+import { skillKind } from './skills/skill-kind.js';
+import { skillUploadKind } from './skills/upload-kind.js';
 import { blobKind } from './transcripts/blob-kind.js';
 import { captureTurnCommand } from './transcripts/capture-turn.js';
 import { transcriptLineKind } from './transcripts/line-kind.js';
@@ -170,6 +177,9 @@ export const KINDS = new Kinds([
   checkpointKind,
   routineKind,
   routineRunKind,
+  skillKind,
+  skillContentKind,
+  skillResourceKind,
 ]);
 
 /** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
@@ -183,6 +193,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   transcriptLineKind,
   modelUseKind,
   confidenceObservationKind,
+  skillUploadKind,
 ];
 
 const DECLARED = [
@@ -239,6 +250,10 @@ const DECLARED = [
   derefContentCommand,
   sweepTranscriptsCommand,
   sweepOffloadsCommand,
+  storeSkillFilesCommand,
+  registerSkillCommand,
+  dropSkillUploadCommand,
+  noteSkillExportCommand,
   sendMessageCommand,
   shareMemoryCommand,
   markReadCommand,
@@ -324,6 +339,7 @@ export interface Queries
     GovernanceQueries,
     MessageQueries,
     CoordinationQueries,
+    SkillQueries,
     WebhookQueries,
     TransferQueries,
     MaintenanceQueries,

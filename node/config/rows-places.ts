@@ -26,6 +26,22 @@ export const PLACE_ROWS = {
     env: 'SVC_KEY_DIR',
     doc: 'Folder of the key files (0700).',
   },
+  skillsImportRoot: {
+    type: 'path',
+    default: (home: string) => join(home, 'skills'),
+    defaultDoc: 'skills in the home',
+    env: 'SVC_SKILLS_IMPORT_ROOT',
+    config: 'skills.import_root',
+    doc: 'Folder below which folders of skills are read; no other folder is.',
+  },
+  skillsExportRoot: {
+    type: 'path',
+    default: (home: string) => join(home, 'skills'),
+    defaultDoc: 'skills in the home',
+    env: 'SVC_SKILLS_EXPORT_ROOT',
+    config: 'skills.export_root',
+    doc: 'Folder below which skills are written; into no other folder.',
+  },
   host: {
     type: 'text',
     default: '127.0.0.1',

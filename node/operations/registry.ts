@@ -121,6 +121,12 @@ import { memoryExportReflection } from './reflections/memory-export-reflection.j
 import { memoryReflect } from './reflections/memory-reflect.js';
 import { memoryReflectionOrigin } from './reflections/memory-reflection-origin.js';
 import { verifyReflectionChain } from './reflections/verify-reflection-chain.js';
+import { memorySkillCompositionalContext } from './skills/skill-compose.js';
+import { memorySkillExport } from './skills/skill-export.js';
+import { memorySkillGet, memorySkillResource } from './skills/skill-get.js';
+import { memorySkillList } from './skills/skill-list.js';
+import { memorySkillPromoteFromReflection } from './skills/skill-promote.js';
+import { memorySkillRegister } from './skills/skill-register.js';
 import { memoryCaptureTurn } from './transcripts/capture-turn.js';
 import { memoryDeref, memoryOffload } from './transcripts/offload.js';
 import { knownTurns, recoverTurn } from './transcripts/recover-turn.js';
@@ -244,6 +250,13 @@ export const OPERATIONS: readonly Operation[] = [
   memoryReplay,
   memoryOffload,
   memoryDeref,
+  memorySkillRegister,
+  memorySkillList,
+  memorySkillGet,
+  memorySkillResource,
+  memorySkillExport,
+  memorySkillPromoteFromReflection,
+  memorySkillCompositionalContext,
 ];
 
 export const CATALOGUE: Catalogue = {

@@ -84,6 +84,8 @@ export interface CliBinding {
   readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Fields whose value `-` is read from standard input. */
   readonly stdin?: readonly string[];
+  /** Fields whose value here is the path of a file with it, in JSON; `-` is standard input. */
+  readonly files?: readonly string[];
   /**
    * Fields that other users of the machine must not see among the arguments: the value is `-` for standard input,
    * `env:<variable>` or `file:<path>`.

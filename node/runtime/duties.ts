@@ -15,6 +15,7 @@ import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import { confidenceObservations } from './confidence-duty.js';
 import { COORDINATION_DUTIES } from './coordination-duties.js';
 import type { Duty } from './duty.js';
+import { sweepSkillUploads } from './skill-duties.js';
 import { sweepOffloads, sweepTranscripts } from './transcript-duties.js';
 
 const DAY_MS = 86_400_000;
@@ -115,5 +116,6 @@ export const DUTIES: readonly Duty[] = [
   nearDuplicates,
   sweepTranscripts,
   sweepOffloads,
+  sweepSkillUploads,
   ...COORDINATION_DUTIES,
 ];

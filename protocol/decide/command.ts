@@ -35,6 +35,8 @@ export interface Gated<C> {
   readonly previews?: (command: C) => boolean;
   /** The caller, where the command names it elsewhere than as `viewer`. */
   readonly viewer?: (command: C) => Viewer;
+  /** For a command that cannot wait for an approval: what to do instead. */
+  readonly instead?: string;
   /** What is shown of it while it waits for an approval; every gated command with a schema has it. */
   readonly proposes?: Proposes;
 }

@@ -99,7 +99,12 @@ export const expireMemoriesCommand = defineCommand({
 export const forgetMemoriesCommand = defineCommand({
   kind: 'forget-memories',
   decide: decideForget,
-  gate: { action: 'forget', about: () => null, viewer: ({ filter }) => filter.viewer },
+  gate: {
+    action: 'forget',
+    about: () => null,
+    viewer: ({ filter }) => filter.viewer,
+    instead: 'delete the memories by their ids',
+  },
   audit: ({ by: agentId, filter: { namespace, tier } }, count) => ({
     // The pattern may quote the forgotten text.
     ...{ agentId, type: 'memory.forgotten', payload: { count, namespace, tier } },

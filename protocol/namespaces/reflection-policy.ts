@@ -59,7 +59,7 @@ function* policiesAt({ namespace, privateTo }: Place): Reading<{ near: Policies;
 }
 
 /** What the nearest policy says that says it; a value that no policy can hold, as a peer may send it, says nothing. */
-function numberIn(policies: Policies, member: string): number | null {
+export function numberIn(policies: Policies, member: string): number | null {
   const nearest = policies.findLast(({ governance }) => isCount(governance?.[member]));
   return (nearest?.governance?.[member] as number | undefined) ?? null;
 }

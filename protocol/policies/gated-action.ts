@@ -16,6 +16,8 @@ export interface GatedAction {
   readonly memoryId: MemoryId | null;
   /** False for a command that cannot wait: what it would do later is not what was asked now. */
   readonly canWait: boolean;
+  /** What to do instead of a command that cannot wait. */
+  readonly instead: string | null;
   /** True where the command itself says the text that it writes. */
   readonly saysText: boolean;
   /** The memories as they are written, which rules of kind memory_write look at. */
@@ -41,6 +43,6 @@ export function* gatedAction(
   const viewer = viewerOf(declared, command)!;
   return {
     ...{ action: gate.action, viewer, places, memoryId, canWait: canWait(declared), written },
-    saysText: gate.saysText === true,
+    ...{ saysText: gate.saysText === true, instead: gate.instead ?? null },
   };
 }

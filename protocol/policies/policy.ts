@@ -315,7 +315,8 @@ function* waiting(action: GatedAction, asked: readonly Waiting[], changes: Chang
   const { namespace, approver } = asked[0]!;
   if (!action.canWait) {
     const place = action.places.find((each) => each.namespace === namespace)!;
-    return refuse(action, place, 'it needs an approval; delete the memories by their ids');
+    const instead = action.instead === null ? '' : `; ${action.instead}`;
+    return refuse(action, place, `it needs an approval${instead}`);
   }
   const details = {
     ...{ action: action.action, namespace, memory_id: action.memoryId, approver },

@@ -35,6 +35,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['reflections'],
     ['policies'],
     ['coordination', 'transcripts'],
+    ['skills'],
     ['maintenance', 'transfer', 'hooks', 'webhooks', 'models'],
     ['peers'],
     ['wire'],

@@ -11,7 +11,9 @@ const WRITER = 'ai:writer-of-it';
 const BY = { requestedBy: REQUESTER, writtenAs: WRITER, isOwn: true };
 
 type Of<K extends GatedKind> = Extract<Command, { readonly kind: K }>;
-type Waiting = Exclude<GatedKind, 'forget-memories'>;
+/** Those that never wait: a forget, and the registration of a skill, which may take several commands. */
+const NEVER = ['forget-memories', 'store-skill-files', 'register-skill'] as const;
+type Waiting = Exclude<GatedKind, (typeof NEVER)[number]>;
 
 const memory = aMemory({ metadata: { agent_id: WRITER, attest_level: 'claimed' } });
 const viewer = OPERATOR;
@@ -80,11 +82,11 @@ const waiting = GATED.filter(canWait);
 const readPutAside: typeof COMMANDS.readPutAside = (command, by) => COMMANDS.readPutAside(command, by);
 
 describe('a command that waits for its approval', () => {
-  it('is of a kind that has a sample here; only a forget never waits', () => {
+  it('is of a kind that has a sample here; few never wait', () => {
     assert.deepEqual(waiting.map(({ kind }) => kind).sort(), Object.keys(SAMPLES).sort());
     assert.deepEqual(
       GATED.filter((declared) => !canWait(declared)).map(({ kind }) => kind),
-      ['forget-memories'],
+      [...NEVER],
     );
   });
 
@@ -135,7 +137,7 @@ describe('a command that waits for its approval', () => {
     const gated = new Set<string>(GATED.map(({ kind }) => kind));
     const others = [
       ...COMMANDS.all.map(({ kind }) => kind).filter((kind) => !gated.has(kind)),
-      'forget-memories',
+      ...NEVER,
       'no-such',
     ];
     const node = governedWriter();

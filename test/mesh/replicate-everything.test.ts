@@ -129,7 +129,15 @@ it('every kind of write of one node is applied by another, and both have one roo
   await run(from, 'memory_inbox_read', { all: true });
   await run(from, 'memory_notify', { ...message, payload: 'three' });
 
+  const skillText = '---\nnamespace: team\nname: deploy\ndescription: how\n---\nDo it.\n';
+  await run(from, 'memory_skill_register', { inline_skill: skillText });
+  const { id: skill } = await run(from, 'memory_skill_register', { inline_skill: skillText });
+
   const { operations, skipped, root } = await carry(from, to);
+  const registered = await run(from, 'memory_skill_get', { skill_id: skill });
+  // The node that signed it is no member here.
+  const carried = { ...registered, signed: false };
+  assert.deepEqual(await run(to, 'memory_skill_get', { skill_id: skill }), carried);
   const asked = { alias: 'countess', namespace: 'people' };
   const found = await run(from, 'memory_entity_get_by_alias', asked);
   assert.deepEqual(await run(to, 'memory_entity_get_by_alias', asked), found);

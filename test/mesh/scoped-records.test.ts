@@ -209,6 +209,17 @@ const SAID: Readonly<Record<string, object>> = {
     ...{ ref_id: 'ofl_1', agent_id: 'ai:x', content_sha256: SHA, blob_id: `team/x|${SHA}`, size: 3 },
     ...{ stored_at: NOW, expires_at: null },
   },
+  skill: {
+    ...{ skill_id: 'k', name: 'evil', description: 'evil', license: null, compatibility: null },
+    ...{ allowed_tools: [], metadata: {}, body_sha256: SHA, content_id: `team/x|${SHA}`, pieces: 0 },
+    ...{ digest: SHA, agent_id: 'ai:x', created_at: NOW, updated_at: NOW, superseded_by: null },
+    ...{ head_of: 'team/x|evil', ...unsigned },
+  },
+  skill_content: { sha256: SHA, data: 'qrpg', size: 3, agent_id: 'ai:x' },
+  skill_resource: {
+    ...{ skill_id: 'k', path: 'evil', piece: 0, pieces: 1, resource_kind: 'asset', sha256: SHA, size: 3 },
+    ...{ content_id: `team/x|${SHA}`, agent_id: 'ai:x' },
+  },
   checkpoint: {
     ...{ checkpoint_id: 'c', title: 'evil', condition_type: 'approval', condition: {}, state: 'pending' },
     ...{ created_by: 'ai:x', deadline_at: null, resolved_by: null, resolution: null, resolution_note: null },

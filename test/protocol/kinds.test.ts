@@ -43,6 +43,9 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   checkpoint: ['home_number'],
   routine: ['home_number'],
   routine_run: ['home_number'],
+  skill: [],
+  skill_content: [],
+  skill_resource: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -384,6 +384,30 @@ class HostilePeer {
         ...{ ref_id: `ofl_${this.dice.below(9)}`, namespace, agent_id: agent, content_sha256: sha256 },
         ...{ blob_id, size: 3, stored_at: at, expires_at: null, rest: {} },
       }),
+      skill: () => ({
+        ...{
+          skill_id: `k${this.dice.below(9)}`,
+          namespace,
+          name: 'evil',
+          description: 'evil',
+          license: null,
+        },
+        ...{ compatibility: null, allowed_tools: ['Bash'], metadata: {}, body_sha256: sha256 },
+        ...{
+          content_id: blob_id,
+          pieces: 1,
+          digest: sha256,
+          agent_id: agent,
+          created_at: at,
+          updated_at: at,
+        },
+        ...{ superseded_by: null, head_of: `${namespace}|evil`, signature: null, public_key: null, rest: {} },
+      }),
+      skill_content: () => ({ namespace, sha256, data: 'qrpg', size: 3, agent_id: agent, rest: {} }),
+      skill_resource: () => ({
+        ...{ skill_id: `k${this.dice.below(9)}`, namespace, path: '../evil', piece: 0, pieces: 1 },
+        ...{ resource_kind: 'script', sha256, size: 3, content_id: blob_id, agent_id: agent, rest: {} },
+      }),
     };
   }
 

@@ -24,6 +24,8 @@ import { voteKind } from '../../protocol/policies/vote-kind.js';
 import type { Query } from '../../protocol/release.js';
 import { type RepairOutcome, repairOf } from '../../protocol/replication/repair-subjects.js';
 import { type Rule, ruleKind } from '../../protocol/rules/rule-kind.js';
+import { skillContentKind, skillResourceKind } from '../../protocol/skills/content-kinds.js';
+import { skillKind } from '../../protocol/skills/skill-kind.js';
 import { blobKind } from '../../protocol/transcripts/blob-kind.js';
 import { offloadKind } from '../../protocol/transcripts/offload-kind.js';
 import { transcriptKind } from '../../protocol/transcripts/transcript-kind.js';
@@ -268,6 +270,21 @@ export const casesAt = (home: string): readonly Case[] => [
     ...{ run_id: 'run1', maker: home, routine_id: 'r1', namespace: 'team', arguments: { version } },
     ...{ state: 'failed' as const, created_action_ids: [], created_by: 'ai:a', started_at: INSTANT },
     ...{ finished_at: INSTANT, error: 'why', metadata: {}, rest: {} },
+  })),
+  recordCase(skillKind, { id: 'skill1', namespace: 'team' }, (version) => ({
+    ...{ skill_id: 'skill1', namespace: 'team', name: 'deploy', description: `description ${version}` },
+    ...{ license: 'MIT', compatibility: null, allowed_tools: ['Read'], metadata: { scope: 'collective' } },
+    ...{ body_sha256: DIGEST, content_id: `team|${DIGEST}`, pieces: 1, digest: DIGEST, agent_id: 'ai:a' },
+    ...{ created_at: INSTANT, updated_at: INSTANT, superseded_by: null, head_of: 'team|deploy' },
+    ...{ signature: null, public_key: null, rest: { zeta: version } },
+  })),
+  recordCase(skillContentKind, { id: `team|${DIGEST}`, namespace: 'team' }, (version) => ({
+    ...{ namespace: 'team', sha256: DIGEST, data: 'qrpg', size: version, agent_id: 'ai:a', rest: {} },
+  })),
+  recordCase(skillResourceKind, { id: 'skill1|0|run.sh', namespace: 'team' }, (version) => ({
+    ...{ skill_id: 'skill1', namespace: 'team', path: 'run.sh', piece: 0, pieces: 1 },
+    ...{ resource_kind: 'script' as const, sha256: DIGEST, size: version, content_id: `team|${DIGEST}` },
+    ...{ agent_id: 'ai:a', rest: {} },
   })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),

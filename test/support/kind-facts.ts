@@ -271,6 +271,32 @@ export const ROUTINE_RUN = recordFacts(
   { home: true, id: '{maker}/{run_id}', charged: 'created_by' },
 );
 
+export const SKILL = recordFacts(
+  'skill',
+  {
+    ...{ skill_id: '', namespace: '', name: '', description: '', license: null, compatibility: null },
+    ...{ allowed_tools: [], metadata: {}, body_sha256: '', content_id: '', pieces: 0, digest: '' },
+    ...{ agent_id: '', created_at: '', updated_at: '', superseded_by: null, head_of: null },
+    ...{ signature: null, public_key: null },
+  },
+  { id: '{skill_id}', charged: 'agent_id' },
+);
+
+export const SKILL_CONTENT = recordFacts(
+  'skill_content',
+  { namespace: '', sha256: '', data: '', size: 0, agent_id: '' },
+  { id: '{namespace}|{sha256}', charged: 'agent_id' },
+);
+
+export const SKILL_RESOURCE = recordFacts(
+  'skill_resource',
+  {
+    ...{ skill_id: '', namespace: '', path: '', piece: 0, pieces: 1, resource_kind: 'asset', sha256: '' },
+    ...{ size: 0, content_id: '', agent_id: '' },
+  },
+  { id: '{skill_id}|{piece}|{path}', charged: 'agent_id' },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -294,4 +320,7 @@ export const KIND_FACTS: readonly KindFacts[] = [
   CHECKPOINT,
   ROUTINE,
   ROUTINE_RUN,
+  SKILL,
+  SKILL_CONTENT,
+  SKILL_RESOURCE,
 ];

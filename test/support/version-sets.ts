@@ -36,6 +36,7 @@ const POOL: readonly unknown[] = [
       'sibling',
       'requires',
     ],
+    ...['script', 'asset'],
     ...['user', 'other', 'L4', 'L2', 'self_signed', 'signed_by_peer'],
     ...['pending', 'approved', 'approve', 'deny', 'once', 'forever', 'session'],
     '"ě\n',

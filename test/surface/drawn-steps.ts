@@ -35,6 +35,8 @@ const instant = fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01T00:00:00+02:
 const mostly = <T>(right: fc.Arbitrary<T>, ...wrong: unknown[]): fc.Arbitrary<unknown> =>
   fc.oneof({ arbitrary: right, weight: 9 }, { arbitrary: fc.constantFrom(...wrong), weight: 1 });
 
+const NO_SKILL = '00000000-0000-4000-8000-000000000000';
+
 export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = {
   memory_store: fc.record(
     {
@@ -59,6 +61,48 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: ['title', 'content', 'source'] },
   ),
+  memory_skill_register: fc.record(
+    {
+      inline_skill: mostly(
+        fc
+          .tuple(namespace, fc.constantFrom('deploy', 'review'), sentence)
+          .map(
+            ([place, name, text]) =>
+              `---\nnamespace: ${JSON.stringify(place)}\nname: ${name}\ndescription: ${JSON.stringify(text)}\nscope: private\n---\n${text}`,
+          ),
+        '---\nname: x\n---\n',
+        'no front matter',
+      ),
+      folder_path: fc.constant('../out'),
+    },
+    { requiredKeys: ['inline_skill'] },
+  ),
+  memory_skill_list: fc.record(
+    {
+      namespace: fc.constantFrom('%', 'lead%', '_ead'),
+      filter: fc.constantFrom('dep', 'x'),
+      limit: fc.constant(1),
+    },
+    { requiredKeys: [] },
+  ),
+  memory_skill_get: fc.constant({ skill_id: NO_SKILL }),
+  memory_skill_resource: fc.constantFrom(
+    { skill_id: NO_SKILL, resource_path: 'a' },
+    { skill_id: 'x', resource_path: 'a' },
+  ),
+  memory_skill_export: fc.constantFrom(
+    { skill_id: NO_SKILL, target_folder: 'x' },
+    { skill_id: 'x', target_folder: 'x' },
+  ),
+  memory_skill_promote_from_reflection: fc.record({
+    reflection_id: fc.constantFrom('no-such', '00'),
+    skill_name: fc.constantFrom('deploy', 'Not A Name'),
+    skill_description: fc.constant('how'),
+  }),
+  memory_skill_compositional_context: fc.record({
+    skill_id: fc.constant(NO_SKILL),
+    budget_tokens: fc.constantFrom(10, -1),
+  }),
   memory_agent_register: fc.record(
     {
       // The caller is an admin.

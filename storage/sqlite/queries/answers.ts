@@ -65,6 +65,7 @@ import {
 } from './scrub.js';
 import { nearestMemory } from './similar.js';
 import { memoriesSince } from './since.js';
+import { reflectionsIn } from './skills.js';
 import {
   attachedStandards,
   exceptedNamespaces,
@@ -192,6 +193,7 @@ export const ANSWERS: {
   'export-links': scan(exportLinks),
   'export-records': scan(exportRecords),
   'find-records': scan(findRecords),
+  'reflections-in': scan(reflectionsIn),
   'read-records': { run: readRecords, isLookup: () => false },
 
   'store-stats': scan(storeStats),

@@ -47,6 +47,8 @@ describe('the settings', () => {
       home: at,
       dbPath: join(at, 'mnemesh.db'),
       keyDir: join(at, 'keys'),
+      skillsImportRoot: join(at, 'skills'),
+      skillsExportRoot: join(at, 'skills'),
     });
   });
 
@@ -68,10 +70,15 @@ describe('the settings', () => {
     const env = Object.fromEntries(
       SETTINGS.flatMap((row) => (row.env === undefined || row.env === 'SVC_HOME' ? [] : [[row.env, '']])),
     );
-    assert.deepEqual(
-      { ...load(env), home: '', dbPath: '', keyDir: '', hooksPath: '' },
-      { ...load(), home: '', dbPath: '', keyDir: '', hooksPath: '' },
-    );
+    const places = {
+      home: '',
+      dbPath: '',
+      keyDir: '',
+      hooksPath: '',
+      skillsImportRoot: '',
+      skillsExportRoot: '',
+    };
+    assert.deepEqual({ ...load(env), ...places }, { ...load(), ...places });
   });
 
   it('give hooks a path beside the file, and of the environment only what holds no secret', () => {
@@ -183,6 +190,8 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR: [['1', true]],
   SVC_PERMISSIONS_MODE: [['advisory', 'advisory']],
   SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: [['1', true]],
+  SVC_SKILLS_IMPORT_ROOT: [['/in', '/in']],
+  SVC_SKILLS_EXPORT_ROOT: [['/out', '/out']],
   SVC_OPERATOR_PUBKEY: [['A'.repeat(43), 'A'.repeat(43)]],
 };
 
@@ -230,6 +239,9 @@ describe('the configuration file', () => {
     llm_call_timeout_secs = 7
     [admin]
     agent_ids = ["ai:file", "ai:two"]
+    [skills]
+    import_root = "/file/in"
+    export_root = "/file/out"
     [http]
     cors_origins = ["https://a.example"]
     [embeddings]
@@ -337,6 +349,8 @@ describe('the configuration file', () => {
   `;
   const FROM_FILE: Readonly<Record<string, unknown>> = {
     requestTimeoutMs: 5000,
+    skillsImportRoot: '/file/in',
+    skillsExportRoot: '/file/out',
     archiveMaxDays: 30,
     maxMemoryMb: 12,
     shortTtlSeconds: 60,

@@ -13,6 +13,8 @@ const NEW_KEY = agentKey('ai:other').publicKeyText;
 const as = (agent: string) => ({ 'x-agent-id': agent });
 const now = () => new Date().toISOString();
 
+const NO_SKILL = '00000000-0000-4000-8000-000000000000';
+
 /** One request of each write; `id` is a memory of the caller. */
 const INPUTS: Readonly<Record<string, (id: string, agent: string) => Record<string, unknown>>> = {
   memory_store: () => ({ title: 'unsigned', content: 'c' }),
@@ -42,6 +44,13 @@ const INPUTS: Readonly<Record<string, (id: string, agent: string) => Record<stri
   memory_signal_send: () => ({ namespace: 'team', subject: 's' }),
   memory_action_transition: () => ({ to: 'claimed' }),
   memory_capture_turn: () => ({ host_session_id: 's', host_turn_index: 0, role: 'user', content: 'c' }),
+  memory_skill_register: () => ({ inline_skill: '---\nnamespace: team\nname: s\ndescription: d\n---\n' }),
+  memory_skill_export: () => ({ skill_id: NO_SKILL, target_folder: 'x' }),
+  memory_skill_promote_from_reflection: (id) => ({
+    reflection_id: id,
+    skill_name: 's',
+    skill_description: 'd',
+  }),
   memory_notify: () => ({ target_agent_id: 'ai:other', title: 't', payload: 'p' }),
   memory_inbox_read: () => ({ all: true }),
   memory_share: (id) => ({ source_memory_id: id, target_agent_id: 'ai:other' }),

@@ -15,6 +15,7 @@ import { names } from './endpoints/names.js';
 import { recall } from './endpoints/recall.js';
 import type { EndpointRow } from './endpoints/row.js';
 import { actions, signals } from './endpoints/signals.js';
+import { skills } from './endpoints/skills.js';
 import { transcripts } from './endpoints/transcripts.js';
 import { transfer } from './endpoints/transfer.js';
 import { webhooks } from './endpoints/webhooks.js';
@@ -42,6 +43,7 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...signals,
   ...actions,
   ...transcripts,
+  ...skills,
   ...webhooks,
   ...hooks,
   ...transfer,

@@ -67,6 +67,10 @@ describe('the endpoint tables of the interface', () => {
     covered.get('POST /actions/{id}/transition')?.delete('success');
     // Its success needs a signature: test/surface/governance/approval-signature.test.ts.
     covered.get('POST /approvals/{pending_id}')?.delete('success');
+    // Its success needs a reflection with a depth: test/skills/promote-compose.test.ts.
+    covered.get('POST /skill/{reflection_id}/promote')?.delete('success');
+    // Its success needs a file: test/skills/round-trip.test.ts.
+    covered.get('GET /skill/{skill_id}/resource')?.delete('success');
     // Its success needs a hook that asks: test/surface/hooks.test.ts.
     covered.get('POST /hooks/questions/{id}')?.delete('success');
     for (const { method, path, status } of ENDPOINT_ROWS) {

@@ -116,6 +116,34 @@ const SAMPLES: Readonly<Record<string, Omit<RecordImage, 'kind'>>> = {
     namespace: '_messages/ai:reader',
     image: { memory_id: 'm1', reader: 'ai:reader', read_at: DATE, updated_at: DATE, rest: { later: 7 } },
   },
+  skill: {
+    id: 'k1',
+    namespace: 'team',
+    image: {
+      ...{ skill_id: 'k1', namespace: 'team', name: 'deploy', description: 'how', license: null },
+      ...{ compatibility: 'any', allowed_tools: ['Read'], metadata: { version: 2, deep: { a: [1] } } },
+      ...{ body_sha256: 'ab', content_id: 'team|ab', pieces: 1, digest: 'ab', agent_id: 'ai:setter' },
+      ...{ created_at: DATE, updated_at: DATE, superseded_by: 'k2', head_of: null },
+      ...{ signature: null, public_key: null, rest: { later: 7 } },
+    },
+  },
+  skill_content: {
+    id: `team|${'ab'.repeat(32)}`,
+    namespace: 'team',
+    image: {
+      ...{ namespace: 'team', sha256: 'ab'.repeat(32), data: 'qrpg', size: 3, agent_id: 'ai:setter' },
+      rest: { later: 7 },
+    },
+  },
+  skill_resource: {
+    id: 'k1|0|scripts/run.sh',
+    namespace: 'team',
+    image: {
+      ...{ skill_id: 'k1', namespace: 'team', path: 'scripts/run.sh', piece: 0, pieces: 1 },
+      ...{ resource_kind: 'script', sha256: 'ab'.repeat(32), size: 3, content_id: 'team|ab' },
+      ...{ agent_id: 'ai:setter', rest: { later: 7 } },
+    },
+  },
   rule: {
     id: 'R1',
     namespace: '_mesh',

@@ -106,7 +106,12 @@ export function substrate({ has, tools }: Facts, settings: Settings) {
       attestation: 'Ed25519',
       curator_mode: false,
     },
-    skills: { implemented: skills.length > 0, standard: 'SKILL.md', tools: skills, round_trip: false },
+    skills: {
+      implemented: skills.length > 0,
+      standard: 'SKILL.md',
+      tools: skills,
+      round_trip: skills.length > 0,
+    },
     forensic: {
       verify_reflection_chain: true,
       export_forensic_bundle: false,
