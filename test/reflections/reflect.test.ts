@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { NO_HOOKS } from '../../actors/hooks/hooks.js';
 import type { Caller } from '../../node/identity/caller.js';
-import { type Fields, type HookedNode, openHookedNode } from '../support/hooked-node.js';
+import { memoryReflect } from '../../node/operations/reflections/memory-reflect.js';
+import { writeReflection } from '../../node/operations/reflections/new-reflection.js';
+import type { Call } from '../../node/pipeline/call.js';
+import type { Operation } from '../../node/pipeline/operation.js';
+import { runOperation } from '../../node/pipeline/pipeline.js';
+import { fail } from '../../protocol/base/result.js';
+import { CALLER, type Fields, type HookedNode, openHookedNode } from '../support/hooked-node.js';
 import { HookHome } from '../support/hooks.js';
 import { until } from '../support/wait.js';
 
@@ -98,10 +105,11 @@ describe('memory_reflect', { timeout: 120_000 }, () => {
     }
     const before = await count('deep');
     const used = async () => {
-      const { current_memories_today: today } = await said('memory_quota_status', { namespace: 'deep' }, ANN);
-      return Number(today);
+      const { quota } = await said('memory_quota_status', { namespace: 'deep' }, ANN);
+      return Number((quota as Fields)['current_memories_today']);
     };
     const today = await used();
+    assert.equal(today, 4);
     const error = await refused('memory_reflect', { source_ids: [last], ...SAID, namespace: 'deep' }, ANN);
     assert.equal(error.code, 'REFLECTION_DEPTH_EXCEEDED');
     assert.deepEqual(error.details, { attempted: 4, cap: 3, namespace: 'deep' });
@@ -273,4 +281,39 @@ describe('the hooks of memory_reflect', { timeout: 120_000 }, () => {
     assert.equal((await node.refused('memory_reflect', input)).code, 'HOOK_VETO');
     assert.equal(told.post_reflect.events().length, 1);
   });
+
+  it('hear of one that the node itself writes, decide about it and rewrite nothing', async () => {
+    const call = await callOf(node);
+    const written = { ...SAID, title: 'by the node', source_ids: [source], tier: 'mid', tags: [] } as const;
+    const given = { ...written, priority: 5, confidence: 1, metadata: {}, source: 'system' } as const;
+    const heard = told.pre_reflect.events().length;
+    const stored = await writeReflection(call, given);
+    assert.ok(stored.ok, JSON.stringify(stored));
+    assert.equal(stored.value.stored.reflection_depth, 1);
+    assert.equal(told.pre_reflect.events().length, heard + 1);
+    const { memory } = await node.run('memory_get', { id: stored.value.stored.id });
+    assert.deepEqual([(memory as Fields)['source'], (memory as Fields)['kind']], ['system', 'reflection']);
+    const vetoed = await writeReflection(call, { ...given, title: 'denied', namespace: 'denied' });
+    assert.equal(!vetoed.ok && vetoed.error.code, 'HOOK_VETO');
+    const hidden = await writeReflection(call, { ...given, source_ids: ['no-such'] });
+    assert.equal(!hidden.ok && hidden.error.code, 'NOT_FOUND');
+  });
 });
+
+/** A call of an operation that writes, as the pipeline makes it. */
+async function callOf(node: HookedNode): Promise<Call> {
+  const calls: Call[] = [];
+  const probe: Operation = {
+    ...memoryReflect,
+    run: (call) => {
+      calls.push(call as Call);
+      return Promise.resolve(fail('CONFLICT', 'only the call is wanted'));
+    },
+  };
+  const request = { surface: 'cli', caller: CALLER, unknownFields: 'refuse' } as const;
+  const quiet = { ...node.services, hooks: NO_HOOKS };
+  await runOperation(probe, { ...request, input: { source_ids: ['probe'], ...SAID } }, quiet);
+  const [call] = calls;
+  assert.ok(call !== undefined);
+  return { ...call, services: { ...call.services, hooks: node.services.hooks } };
+}
