@@ -15,6 +15,7 @@ import { appendAudit, isMutation } from './decide/mutations.js';
 import type { Reading } from './decide/reads.js';
 import { afterThese, asks } from './decide/reads.js';
 import { tellDependents } from './graph/tell-dependents.js';
+import { runningJob } from './jobs/running-job.js';
 import { mayChange } from './memory/access.js';
 import type { ArchivedRow } from './memory/archived-memory.js';
 import { chargeWrites } from './memory/charge-writes.js';
@@ -54,11 +55,13 @@ export interface Chain {
   ) => Reading<readonly Mutation[]>;
 }
 
-/** Decides a command in one transaction: rule, guards, audit, policy, events and quota of writes, in this order. */
+/** Decides a command in one transaction: the run of the job that gives it, rule, guards, audit, policy, events and quota of writes, in this order. */
 export function* decide(command: AnyCommand, context: DecisionContext, chain: Chain): Deciding<Outcome> {
   const { commands, policy } = chain;
   const asked: Asked = { declared: commands.of(command), command };
   const applied: Mutation[] = [];
+  const job = command.job === undefined ? null : yield* runningJob(command.job);
+  if (job !== null && !job.ok) return job;
   const judge = yield* policy(asked.declared, command, context);
   const ruled = yield* decidedBy(asked, judge, context, applied);
   const { executes, looksAt } = ruled.ok ? ruled.value : {};

@@ -57,6 +57,16 @@ import { noteVetoCommand } from './hooks/note-veto.js';
 import { ensureQuotaCommand } from './identity/ensure-quota.js';
 import * as identityMutations from './identity/mutations.js';
 import * as identityReads from './identity/reads.js';
+import { changeJobsCommand } from './jobs/change-jobs.js';
+import { jobKind } from './jobs/job-kind.js';
+import type { JobQueries } from './jobs/queries.js';
+import {
+  beginJobCommand,
+  endJobCommand,
+  noteStepCommand,
+  pruneJobsCommand,
+  releaseJobsCommand,
+} from './jobs/run-jobs.js';
 import type { FindQueries } from './kinds/find.js';
 import { Kinds } from './kinds/kinds.js';
 import type { LocalKind } from './kinds/local-kind.js';
@@ -194,6 +204,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   modelUseKind,
   confidenceObservationKind,
   skillUploadKind,
+  jobKind,
 ];
 
 const DECLARED = [
@@ -278,6 +289,12 @@ const DECLARED = [
   noteVetoCommand,
   beginModelCallCommand,
   endModelCallCommand,
+  beginJobCommand,
+  noteStepCommand,
+  endJobCommand,
+  releaseJobsCommand,
+  pruneJobsCommand,
+  changeJobsCommand,
   createActionCommand,
   addActionEdgeCommand,
   transitionActionCommand,
@@ -341,6 +358,7 @@ export interface Queries
     CoordinationQueries,
     SkillQueries,
     WebhookQueries,
+    JobQueries,
     TransferQueries,
     MaintenanceQueries,
     ReplicationQueries,

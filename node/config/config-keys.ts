@@ -6,7 +6,6 @@ import { SETTINGS } from './settings.js';
 /** Keys of the reference that this release does not read; they are not typing errors (reference-mcp-cli §4). */
 const NOT_READ = [
   'tier',
-  'autonomous_hooks',
   'postgres_statement_timeout_secs',
   'mcp_federation_forward_url',
   'audit',

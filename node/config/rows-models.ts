@@ -157,6 +157,13 @@ export const MODEL_ROWS = {
     config: 'llm.max_calls_per_day',
     doc: 'Requests to chat models that this database permits in a day (UTC); 0 permits any number.',
   },
+  autonomousHooks: {
+    type: 'boolean',
+    default: false,
+    env: 'SVC_AUTONOMOUS_HOOKS',
+    config: 'autonomous_hooks',
+    doc: 'Have the model tag memories after their store, as a job in the background; the answer of a store that is left out says why.',
+  },
   rerankerEnabled: {
     type: 'boolean',
     default: false,

@@ -16,6 +16,7 @@ import { checkGovernance } from './check-governance.js';
 import { checkHooks } from './check-hooks.js';
 import { checkIdentity } from './check-identity.js';
 import { withIntegrity } from './check-integrity.js';
+import { checkJobs } from './check-jobs.js';
 import { checkKeys } from './check-keys.js';
 import { checkLimits } from './check-limits.js';
 import { checkMesh, skewsOf } from './check-mesh.js';
@@ -68,6 +69,7 @@ export async function examineNode(
     checkLimits(settings),
     checkGovernance(content, settings, systemCrypto),
     checkWebhooks(content, settings, nowMs, daemonLives),
+    checkJobs(content, nowMs),
     embeddings,
     llm,
     capabilities,

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Hooks } from '../../actors/hooks/hooks.js';
+import type { JobTotal } from '../../protocol/jobs/queries.js';
 import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
 import { HookMetrics } from './hook-metrics.js';
 import { MeshMetrics } from './mesh-metrics.js';
@@ -130,6 +131,19 @@ export class Metrics {
     ),
   };
 
+  readonly #jobs = new Gauge({
+    name: 'svc_jobs',
+    help: 'Jobs, by type and state; those that ended are kept for 7 days',
+    labelNames: ['type', 'state'] as const,
+    registers: [this.#registry],
+  });
+  readonly #jobRuns = new Counter({
+    name: 'svc_job_runs_total',
+    help: 'Runs of jobs, by type and what became of the job: done, retry, waits, failed, cut, gone',
+    labelNames: ['type', 'outcome'] as const,
+    registers: [this.#registry],
+  });
+
   /** Metrics of replication; absent on a node without replication. */
   get mesh(): MeshMetrics {
     this.#mesh ??= new MeshMetrics(this.#registry);
@@ -220,6 +234,15 @@ export class Metrics {
   setWebhooks(totals: WebhookTotals): void {
     for (const name of Object.keys(this.#webhooks) as (keyof WebhookTotals)[])
       this.#webhooks[name].set(totals[name]);
+  }
+
+  jobEnded(type: string, outcome: string): void {
+    this.#jobRuns.inc({ type, outcome });
+  }
+
+  setJobs(totals: readonly JobTotal[]): void {
+    this.#jobs.reset();
+    for (const { type, state, count } of totals) this.#jobs.set({ type, state }, count);
   }
 
   /** A message of a peer was answered with an error code. */

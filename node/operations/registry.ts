@@ -94,6 +94,7 @@ import { memoryUndoEdit } from './lifecycle/memory-undo-edit.js';
 import { memoryUpdate } from './lifecycle/memory-update.js';
 import { agentBindKey, agentRevokeKey } from './meta/agent-key.js';
 import { bootFacts } from './meta/boot-facts.js';
+import { jobsCancel, jobsList, jobsPause, jobsResume, jobsShow } from './meta/jobs.js';
 import { memoryAgentList } from './meta/memory-agent-list.js';
 import { memoryAgentRegister } from './meta/memory-agent-register.js';
 import { memoryCapabilities } from './meta/memory-capabilities.js';
@@ -257,6 +258,11 @@ export const OPERATIONS: readonly Operation[] = [
   memorySkillExport,
   memorySkillPromoteFromReflection,
   memorySkillCompositionalContext,
+  jobsList,
+  jobsShow,
+  jobsPause,
+  jobsResume,
+  jobsCancel,
 ];
 
 export const CATALOGUE: Catalogue = {

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { JobDispatcher } from '../../actors/core/job-dispatcher.js';
 import { questionFrame } from '../../actors/hooks/question-frame.js';
 import { Questions } from '../../actors/hooks/questions.js';
+import type { JobRun } from '../../actors/jobs/jobs-queue.js';
 import { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import { InboxStream } from '../../actors/streams/inbox-stream.js';
 import { WebhookQueue } from '../../actors/webhooks/webhook-queue.js';
@@ -17,6 +18,7 @@ import { approvalsRoute } from '../http/approvals-route.js';
 import { inboxRoute } from '../http/inbox-route.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
 import { loadMachineIdentity, type MachineIdentity } from '../identity/machine-key.js';
+import { openJobs } from '../jobs/open-jobs.js';
 import { MeshNode } from '../mesh/mesh-node.js';
 import { MeshPeers } from '../mesh/mesh-peers.js';
 import { openFileRoster } from '../mesh/open-receiver.js';
@@ -61,6 +63,7 @@ export interface DaemonParts {
   readonly approvals: ApprovalStream;
   readonly inbox: InboxStream;
   readonly webhooks: JobDispatcher<Delivery>;
+  readonly jobs: JobDispatcher<JobRun>;
   readonly hooks: OpenHooks;
   readonly mesh: MeshNode;
   readonly services: Services;
@@ -137,6 +140,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     approvals,
     inbox,
     webhooks: dispatcherOf(services, duties, metrics),
+    jobs: jobsOf(services, duties, metrics),
     hooks,
     mesh,
     services,
@@ -191,6 +195,12 @@ function dispatcherOf(
     log,
   });
 }
+
+const jobsOf = (services: Services, duties: OwnerDuties, metrics: Metrics): JobDispatcher<JobRun> =>
+  openJobs({
+    ...{ services, scheduler: systemScheduler, owns: () => duties.owned },
+    onEnd: (type, became) => metrics.jobEnded(type, became),
+  });
 
 /** Questions of hooks go to the operators who follow the stream of approvals. */
 function openDaemonHooks(

@@ -7,7 +7,7 @@ import { gaugesChild } from './gauges.js';
 
 /** Starts the supervision tree of a daemon: storage, then maintenance. From now on the condition shows its children. */
 export function startTree(parts: DaemonParts): Supervisor {
-  const { storage, condition, duties, approvals, inbox, webhooks, semantic } = parts;
+  const { storage, condition, duties, approvals, inbox, webhooks, jobs, semantic } = parts;
   const seams = { clock: systemClock, scheduler: systemScheduler, random: systemRandom };
   const tree = startSupervisor({
     ...seams,
@@ -27,6 +27,7 @@ export function startTree(parts: DaemonParts): Supervisor {
           approvals.spec,
           inbox.spec,
           webhooks.spec,
+          jobs.spec,
           gaugesChild({ ...parts, embeds: semantic !== null }),
         ],
       }),

@@ -50,6 +50,8 @@ export function gaugesChild(parts: GaugesParts): ChildSpec {
       const webhooks = await storage.store.query({ kind: 'webhook-totals' }, { lane: 'background' });
       if (webhooks.ok) metrics.setWebhooks(webhooks.value);
       await gaugeModels(parts);
+      const jobs = await storage.store.query({ kind: 'job-totals' }, { lane: 'background' });
+      if (jobs.ok) metrics.setJobs(jobs.value.totals);
       if (embeds) {
         const waiting = await storage.store.query(
           { kind: 'count-pending-embeddings' },

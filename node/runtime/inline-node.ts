@@ -106,7 +106,7 @@ export async function openInlineNode(
   if (role === 'cli' && semantics !== null) embedHere(semantics);
   const background =
     role === 'mcp' && settings.dbPath !== ':memory:'
-      ? await startBackground({
+      ? await startBackground(services, {
           store: services.store,
           peerId: services.peerId,
           role: 'mcp',
@@ -180,16 +180,18 @@ async function servingParts(
 }
 
 /** An MCP server maintains the database while no daemon does; the modules for that are loaded only now. */
-async function startBackground(parts: OwnerDutiesParts) {
+async function startBackground(services: Services, parts: OwnerDutiesParts) {
+  const { openJobs } = await import('../jobs/open-jobs.js');
   const { OwnerDuties } = await import('./owner-duties.js');
   const { startSupervisor } = await import('../../actors/core/supervisor.js');
   const duties = new OwnerDuties(parts);
   const { clock, scheduler, random, log } = parts;
+  const jobs = openJobs({ services, scheduler, owns: () => duties.owned });
   const supervisor = startSupervisor({
     clock,
     scheduler,
     random,
-    children: duties.children(),
+    children: [...duties.children(), jobs.spec],
     onFailure: ({ childId, error }) => log.warn({ err: error, actor: childId }, 'an actor failed'),
   });
   return {

@@ -145,6 +145,10 @@ export const ERRORS = {
   LLM_FAILED: { http: 502, exit: 1 },
   /** The requests to chat models of this day are used up. */
   LLM_LIMIT: { http: 429, exit: 75 },
+  /** The job is in a state that the change does not fit. */
+  JOB_STATE_INVALID: { http: 409, exit: 1 },
+  /** The job that gives the command runs no longer: it was paused, cancelled, or begun by another process. */
+  JOB_ENDED: { http: 409, exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

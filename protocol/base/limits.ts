@@ -491,6 +491,7 @@ export const ADOPTIONS_MAX = 1000;
 export const HOME_NUMBER_MAX = 2_000_000;
 
 export * from './coordination-limits.js';
+export * from './job-limits.js';
 export * from './local-limits.js';
 export * from './rule-limits.js';
 export * from './webhook-limits.js';

@@ -7,7 +7,11 @@ import { type Requester, requesterViewer } from './requester.js';
 
 export type Check = (value: unknown, by: Requester) => boolean;
 
-type Shape<C> = { readonly [M in Exclude<keyof C, 'kind' | 'viewer' | 'again'>]-?: Check | ReadMember<C[M]> };
+type Shape<C> = {
+  readonly [M in Exclude<keyof C, 'kind' | 'viewer' | 'again' | 'job' | 'autoTag'>]-?:
+    | Check
+    | ReadMember<C[M]>;
+};
 
 /** A member whose value is read, not only looked at. */
 export interface ReadMember<T> {
@@ -54,7 +58,7 @@ function readMembers(
   return members;
 }
 
-const IGNORED: ReadonlySet<string> = new Set(['kind', 'viewer', 'again']);
+const IGNORED: ReadonlySet<string> = new Set(['kind', 'viewer', 'again', 'job', 'autoTag']);
 
 export const isFlag: Check = (value) => typeof value === 'boolean';
 export const isId: Check = (value) => isText(value) && memoryIdProblem(value) === null;

@@ -14,6 +14,8 @@ export interface AnyCommand {
   readonly kind: string;
   /** Who gives it; absent for a command of this node, and of a peer. */
   readonly viewer?: Viewer | undefined;
+  /** The run of the job that gives it: the command does nothing unless that run is under way. */
+  readonly job?: { readonly id: string; readonly run: string };
 }
 
 /** What policies and permission rules gate of a command. What they are asked follows from what it changes. */

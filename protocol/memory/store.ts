@@ -1,4 +1,5 @@
 import { TITLE_LENGTH_MAX, TITLE_VERSION_MAX } from '../base/limits.js';
+import type { AgentId } from '../base/meanings.js';
 import { fail, failed } from '../base/result.js';
 import { characters } from '../base/utf8.js';
 import type { Viewer } from '../base/viewer.js';
@@ -6,10 +7,12 @@ import { defineCommand, textBytes } from '../decide/command.js';
 import { isFlag, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
+import type { Reading } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { useEnvelope } from '../identity/mutations.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
 import { envelopeProblem } from '../identity/signed-envelope.js';
+import { enqueued } from '../jobs/enqueue.js';
 import { oneOf } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { isEnvelope, newMemory, ofMemory } from './command-members.js';
@@ -32,6 +35,8 @@ export interface StoreMemory {
   readonly envelope: SignedEnvelope | null;
   /** True for a command that was sent before and not answered: a row with its id answers it. */
   readonly again?: true;
+  /** In whose name a model tags the stored row later; absent where none does. A command that waits for an approval has none. */
+  readonly autoTag?: { readonly by: AgentId; readonly local: boolean };
 }
 
 /** Not the whole memory: it would cross a thread for nothing. */
@@ -85,7 +90,19 @@ function* insert(
     ...charge.value,
     ...useOf(command.envelope, memory.id),
     insertMemory(memory),
+    ...(yield* tagging(memory, command, context)),
   ]);
+}
+
+function* tagging(
+  { id, version }: Memory,
+  { autoTag }: StoreMemory,
+  { now }: DecisionContext,
+): Reading<readonly Mutation[]> {
+  if (autoTag === undefined) return [];
+  const { by: caller, local } = autoTag;
+  const input = { memory_id: id };
+  return yield* enqueued({ type: 'auto_tag', name: `${id}:${version}`, input, caller, local }, now);
 }
 
 function useOf(envelope: SignedEnvelope | null, memoryId: string): Mutation[] {
@@ -148,6 +165,7 @@ function* merge(
     ...charge.value,
     ...useOf(command.envelope, holder.id),
     replaceMemory(holder, merged, { reembed }),
+    ...(yield* tagging(merged, command, context)),
   ]);
 }
 

@@ -89,7 +89,7 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
   it('has a block for each thing that can be added', () => {
     assert.deepEqual(
       [blocks.filter(({ at }) => at === null).length, blocks.filter(({ at }) => at !== null).length],
-      [5, 8],
+      [6, 10],
     );
   });
 
@@ -198,6 +198,16 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
       for (const { memory_id } of pins) await done(ONE, 'DELETE', `/memories/${memory_id}/pin`);
       const seen = await Promise.all([ONE, TWO].map(async (agent) => (await pinsOf(agent)).unpinned.length));
       assert.deepEqual(seen, [3, 0]);
+    });
+
+    it('has its job done as the agent who took the pin away', async () => {
+      const [unpinned] = (await done(ONE, 'GET', '/memories?namespace=team&limit=50'))['memories'] as Row[];
+      const memory = async () =>
+        (await done(ONE, 'GET', `/memories/${String(unpinned!['id'])}`))['memory'] as Row;
+      await until(
+        'the job tags it',
+        async () => (await memory())['tags'] !== undefined && String((await memory())['tags']) === 'unpinned',
+      );
     });
 
     it('is refused by a policy', async () => {

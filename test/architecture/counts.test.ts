@@ -54,10 +54,10 @@ describe('counts', () => {
     for (const names of [routes, tools, commands]) assert.equal(new Set(names).size, names.length);
     context.diagnostic(`tools ${tools.length}, routes ${routes.length}, commands ${commands.length}`);
     // The whole surface has 101 tools, 92 registrations and 87 commands; these are the operations declared so far.
-    assert.deepEqual([tools.length, routes.length, commands.length], [98, 88, 72]);
+    assert.deepEqual([tools.length, routes.length, commands.length], [98, 88, 77]);
   });
 
-  it('of the commands, six are beside the 87 that the interface counts', () => {
+  it('of the commands, seven are beside the 87 that the interface counts', () => {
     const names = [
       ...Object.keys(NATIVE_COMMANDS),
       ...OPERATIONS.flatMap((operation) => operation.cli?.command ?? []),
@@ -71,6 +71,7 @@ describe('counts', () => {
       'hooks',
       'inbox-read',
       'inbox-watch',
+      'jobs',
       'repair',
     ]);
   });

@@ -24,6 +24,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['ranking', 'log'],
     ['kinds'],
     ['decide'],
+    ['jobs'],
     ['identity'],
     ['links'],
     ['memory'],
@@ -42,7 +43,11 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['replication'],
     [''],
   ],
-  actors: [['core'], ['coordination', 'hooks', 'streams', 'storage', 'maintenance', 'webhooks'], ['mesh']],
+  actors: [
+    ['core'],
+    ['coordination', 'hooks', 'streams', 'storage', 'jobs', 'maintenance', 'webhooks'],
+    ['mesh'],
+  ],
   node: [
     [''],
     ['config', 'outbound'],
@@ -50,6 +55,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['hooks', 'pipeline', 'threads'],
     ['bindings', 'transfer'],
     ['operations'],
+    ['jobs'],
     ['http', 'mcp', 'local'],
     ['mesh'],
     ['runtime', 'doctor'],

@@ -37,7 +37,13 @@ const EMPTY = [
 
 /** Tables that came after it, without a row. */
 const LATER_INDEXES = ['memories_mentioned', 'memories_persona', 'memories_atoms'];
-const LATER_TABLES = { confidence_shadow_observations: 0, lease_term: 0, model_use: 0, skill_upload: 0 };
+const LATER_TABLES = {
+  confidence_shadow_observations: 0,
+  jobs: 0,
+  lease_term: 0,
+  model_use: 0,
+  skill_upload: 0,
+};
 
 describe('the kept database', () => {
   let path: string;

@@ -15,6 +15,7 @@ import { given, textsBeside } from '../shared/hooked.js';
 import { callersMetadata, ownerByMetadata } from '../shared/metadata-owner.js';
 import { shownMemory } from '../shared/shown-memories.js';
 import { attestMemory } from './attest-memory.js';
+import { AUTO_TAG_SKIPS, autoTagging } from './auto-tagging.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
 import { classifiedKind } from './classified-kind.js';
 
@@ -85,6 +86,10 @@ export const memoryStore = defineOperation({
       .optional(),
     near_duplicates: fields.nearDuplicates
       .describe('Memories of the namespace that say nearly the same; all of them are kept')
+      .optional(),
+    autonomy_hook_skipped: z
+      .enum(AUTO_TAG_SKIPS)
+      .describe('Why no model tags the memory later; only where autonomous_hooks is on')
       .optional(),
     memory: fields.memoryOutput.describe('The memory as stored; only on the command line').optional(),
   }),
@@ -161,6 +166,7 @@ async function store(call: Call, fieldsIn: Input) {
     const refusal = await repetition(call, memory);
     if (refusal !== null) return failed(refusal);
   }
+  const tags = autoTagging(call, memory, owner.value);
   const write = () =>
     call.services.store.execute({
       kind: 'store-memory',
@@ -170,6 +176,7 @@ async function store(call: Call, fieldsIn: Input) {
       archive: settings.archiveOnGc,
       envelope: call.attestation.envelope,
       ...(call.again ? { again: true } : {}),
+      ...tags.command,
     });
   const advised = fieldsIn.detect_conflicts !== false;
   const [found, result] = await besideFindings(call, memory, advised, write);
@@ -195,6 +202,7 @@ async function store(call: Call, fieldsIn: Input) {
     ...(kind === null ? {} : { kind }),
     ...(created ? {} : { duplicate: true, action: 'updated existing memory' }),
     ...findingsOf(found, created, stored.id),
+    ...tags.answer,
     ...(call.surface === 'cli' && advised ? await wholeMemory(call, stored.id) : {}),
   });
 }

@@ -1,6 +1,8 @@
+import type { Instant } from '../../../protocol/base/meanings.js';
 import { RULES_MAX } from '../../../protocol/base/rule-limits.js';
 import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
 import type { Crypto } from '../../../protocol/base/seams.js';
+import type { JobTotal } from '../../../protocol/jobs/queries.js';
 import { type AuditReport, type AuditRow, AuditVerifier } from '../../../protocol/log/audit.js';
 import type { Encoders } from '../../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../../protocol/maintenance/queries.js';
@@ -17,6 +19,7 @@ import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
 import { FindRows, localSource, recordSource } from '../kinds/find-rows.js';
 import { tailsAhead } from '../log-ahead.js';
 import { embeddingProgress } from '../queries/embeddings.js';
+import { jobTotals } from '../queries/jobs.js';
 import { integrityNotes } from '../queries/scrub.js';
 import { webhookTotals } from '../queries/webhooks.js';
 import { Statements } from '../statements.js';
@@ -38,6 +41,12 @@ export interface DatabaseFacts {
 export interface WebhookFacts extends WebhookTotals {
   /** When the oldest event that waits happened. */
   readonly oldestPendingAt: string | null;
+}
+
+export interface JobFacts {
+  readonly totals: readonly JobTotal[];
+  /** The queued job that should have begun first, and what its last run said; null where none is queued. */
+  readonly oldest: { readonly dueAt: Instant; readonly error: string | null } | null;
 }
 
 export interface ContentFacts {
@@ -75,6 +84,7 @@ export interface ContentFacts {
   readonly webhooks: WebhookFacts;
   /** What chat models were asked in the last days, newest first. */
   readonly modelUse: readonly ModelUse[];
+  readonly jobs: JobFacts;
   /** Rows that were found damaged and wait for their repair. */
   readonly suspects: number;
   /** The rules about actions; null when one cannot be read. */
@@ -192,8 +202,20 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
     nearDuplicates: count('SELECT count(DISTINCT rid) AS n FROM near_duplicates'),
     webhooks: webhooksOf(db),
     modelUse: modelUseOf(db),
+    jobs: jobsOf(db),
     suspects: count('SELECT count(*) AS n FROM suspects'),
   };
+}
+
+function jobsOf(db: Connection): JobFacts {
+  // A database that this release has not opened yet has no jobs.
+  const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'jobs'").get();
+  if (there === undefined) return { totals: [], oldest: null };
+  const { totals } = jobTotals({ statements: new Statements(db) });
+  const oldest = db
+    .prepare("SELECT due_at AS dueAt, error FROM jobs WHERE state = 'queued' ORDER BY due_at LIMIT 1")
+    .get() as { dueAt: string; error: string | null } | undefined;
+  return { totals, oldest: oldest ?? null };
 }
 
 function webhooksOf(db: Connection): WebhookFacts {

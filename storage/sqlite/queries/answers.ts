@@ -23,6 +23,7 @@ import { findRecords } from './find-records.js';
 import { actionFrontier } from './frontier.js';
 import { getMemory } from './get.js';
 import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
+import { dueJobs, jobTotals } from './jobs.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
@@ -188,6 +189,8 @@ export const ANSWERS: {
   'due-subscriptions': lookup(dueSubscriptions),
   'next-deliveries': lookup(nextDeliveries),
   'webhook-totals': scan(webhookTotals),
+  'due-jobs': scan(dueJobs),
+  'job-totals': scan(jobTotals),
 
   'export-memories': scan(exportMemories),
   'export-links': scan(exportLinks),

@@ -167,6 +167,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_EMBED_BACKFILL_BATCH: [['10000', 10_000]],
   SVC_LLM_BACKEND: [['local-native', 'local-native']],
   SVC_LLM_BASE_URL: [['https://llm.example', 'https://llm.example']],
+  SVC_AUTONOMOUS_HOOKS: [['1', true]],
   SVC_LLM_MODEL: [['m', 'm']],
   SVC_LLM_API_KEY: [['l', 'secret:l']],
   SVC_LLM_MAX_CALLS_PER_DAY: [['0', 0]],
@@ -237,6 +238,7 @@ describe('the configuration file', () => {
     api_key = "file key"
     request_timeout_secs = 5
     llm_call_timeout_secs = 7
+    autonomous_hooks = true
     [admin]
     agent_ids = ["ai:file", "ai:two"]
     [skills]
@@ -370,6 +372,7 @@ describe('the configuration file', () => {
     autoTagModel: 'small',
     autoTagBaseUrl: 'http://127.0.0.1:2',
     llmCallTimeoutMs: 7000,
+    autonomousHooks: true,
     llmCallsPerDay: 44,
     rerankerEnabled: true,
     rerankerModel: 'cross',

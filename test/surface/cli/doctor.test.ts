@@ -358,6 +358,7 @@ describe('doctor', { concurrency: 2 }, () => {
         'Limits',
         'Governance',
         'Webhook',
+        'Jobs',
         'Embeddings reachability',
         'LLM reachability',
         'Capabilities',
@@ -367,7 +368,7 @@ describe('doctor', { concurrency: 2 }, () => {
     );
     assert.deepEqual(
       report.sections.filter(({ severity }) => severity === 'N/A').map(({ name }) => name),
-      ['Webhook', 'Embeddings reachability', 'LLM reachability', 'Mesh'],
+      ['Webhook', 'Jobs', 'Embeddings reachability', 'LLM reachability', 'Mesh'],
     );
     assert.match(report.generated_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   });

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+/** What is true of all jobs of a type. What its jobs do stands in `node/jobs/job-works.ts`. */
+export interface JobType {
+  /** The input, as it is stored. */
+  readonly input: z.ZodType;
+  /** What its jobs need: while that is missing, all jobs of the lane wait. */
+  readonly lane: string;
+  /** Failures after which a job is given up. */
+  readonly attempts: number;
+}
+
+const declared = <const T extends Readonly<Record<string, JobType>>>(types: T): T => types;
+
+/** Every type of job. */
+export const JOB_TYPES = declared({
+  /** Tags a memory after its store, by a model. */
+  auto_tag: { input: z.object({ memory_id: z.string() }), lane: 'model', attempts: 3 },
+});
+
+export type JobTypes = Readonly<Record<string, JobType>>;
+export type JobTypeName = keyof typeof JOB_TYPES;
+export type JobInput<T extends JobTypeName> = z.output<(typeof JOB_TYPES)[T]['input']>;
