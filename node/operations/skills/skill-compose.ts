@@ -66,7 +66,8 @@ export const memorySkillCompositionalContext = defineOperation({
   mcp: { description: 'Compose a skill with reflections' },
   cli: {
     command: 'skill compose',
-    flags: { skill_id: 'id' },
+    aliases: { id: 'skill_id' },
+    shown: { skill_id: 'id' },
     view: 'object',
     examples: ['skill compose --id 3f2a4c1e-0000-4000-8000-000000000000 --budget-tokens 2000 --json'],
   },

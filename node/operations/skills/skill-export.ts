@@ -34,7 +34,8 @@ export const memorySkillExport = defineOperation({
   mcp: { description: 'Write a skill to a folder' },
   cli: {
     command: 'skill export',
-    flags: { skill_id: 'id', target_folder: 'output' },
+    aliases: { id: 'skill_id', output: 'target_folder' },
+    shown: { skill_id: 'id', target_folder: 'output' },
     view: 'object',
     examples: ['skill export --id 3f2a4c1e-0000-4000-8000-000000000000 --output deploy'],
   },

@@ -27,7 +27,8 @@ export const memorySkillGet = defineOperation({
   mcp: { description: 'Show a skill' },
   cli: {
     command: 'skill get',
-    flags: { skill_id: 'id' },
+    aliases: { id: 'skill_id' },
+    shown: { skill_id: 'id' },
     view: 'object',
     examples: ['skill get --id 3f2a4c1e-0000-4000-8000-000000000000 --json'],
   },
@@ -85,7 +86,8 @@ export const memorySkillResource = defineOperation({
   mcp: { description: 'Show a file of a skill' },
   cli: {
     command: 'skill resource',
-    flags: { skill_id: 'id', resource_path: 'path' },
+    aliases: { id: 'skill_id', path: 'resource_path' },
+    shown: { skill_id: 'id', resource_path: 'path' },
     view: 'object',
     examples: ['skill resource --id 3f2a4c1e-0000-4000-8000-000000000000 --path scripts/run.sh'],
   },

@@ -61,7 +61,8 @@ export const memorySkillPromoteFromReflection = defineOperation({
   mcp: { description: 'Make a skill of a reflection' },
   cli: {
     command: 'skill promote',
-    flags: { reflection_id: 'id', skill_name: 'name', skill_description: 'description' },
+    aliases: { id: 'reflection_id', name: 'skill_name', description: 'skill_description' },
+    shown: { reflection_id: 'id', skill_name: 'name', skill_description: 'description' },
     files: ['parameters_schema'],
     view: 'object',
     examples: ['skill promote --id 3f2a --name deploy-safely --description "How to deploy"'],

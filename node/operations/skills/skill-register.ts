@@ -43,7 +43,8 @@ export const memorySkillRegister = defineOperation({
   mcp: { description: 'Register a skill' },
   cli: {
     command: 'skill register',
-    flags: { folder_path: 'manifest', inline_skill: 'inline' },
+    aliases: { manifest: 'folder_path', inline: 'inline_skill' },
+    shown: { folder_path: 'manifest', inline_skill: 'inline' },
     stdin: ['inline_skill'],
     view: 'object',
     examples: ['skill register --manifest deploy', 'skill register --inline - < SKILL.md'],
