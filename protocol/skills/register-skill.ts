@@ -132,11 +132,12 @@ const putContent = (content: SkillContent) =>
     content,
   );
 
-/** True when all pieces of all files are stored, or come with the command. */
+/** True when the pieces that are stored and those that come with the command are all pieces of the skill, and no others. */
 function* isWhole({ skill_id: id, pieces }: Skill, files: readonly SkillFile[]): Reading<boolean> {
-  if (files.length === pieces) return true;
   const asked = { kind: skillResourceKind.name, member: 'skill_id', value: id, limit: SKILL_PIECES_MAX + 1 };
-  return (yield* recordsWith(asked)).length + files.length === pieces;
+  const ids = new Set((yield* recordsWith(asked)).map((row) => row.id));
+  for (const { resource } of files) ids.add(resourceId(resource));
+  return ids.size === pieces;
 }
 
 /** The versions under the name of a skill that are not superseded: one, or several after concurrent registrations. */

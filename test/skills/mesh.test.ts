@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { sweepSkillUploads } from '../../node/runtime/skill-duties.js';
 import { NO_REST } from '../../protocol/kinds/payload.js';
@@ -141,6 +143,34 @@ describe('skills of a node', () => {
     });
     assert.equal(verdict.holds, false);
     assert.equal((await node.run('skill_list', {}))['count'], 0);
+  });
+});
+
+describe('a registration that is sent again after a kill', () => {
+  it('is refused where the folder changed meanwhile, and nothing of it stays', async () => {
+    const node = await openSkillNode();
+    const { store } = node.services;
+    const files = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`resources/${count}-${at}`, `${at}`]));
+    node.folder('one', { 'SKILL.md': skillText(), ...files(70) });
+    const execute: typeof store.execute = (command, ...rest) =>
+      ['register-skill', 'drop-skill-upload'].includes(command.kind)
+        ? (Promise.resolve({ ok: false, error: { code: 'UNAVAILABLE', message: 'killed' } }) as never)
+        : store.execute(command, ...rest);
+    const dying = new SkillNode({
+      ...node.services,
+      store: Object.assign(Object.create(store) as typeof store, { execute }),
+    });
+    const asked = { folder_path: 'one' };
+    assert.ok(!(await dying.answer('skill_register', asked, BOB, { key: 'k' })).ok);
+    rmSync(join(node.root, 'one', 'resources'), { recursive: true });
+    node.folder('one', files(66));
+    const again = await node.answer('skill_register', asked, BOB, { key: 'k', again: true });
+    assert.ok(!again.ok);
+    assert.match(again.error.message, /register it again/);
+    for (const kind of ['skill', 'skill_resource', 'skill_content'])
+      assert.deepEqual(await node.records(kind), []);
+    await node.run('skill_register', asked, BOB);
   });
 });
 
