@@ -55,6 +55,15 @@ class Servers {
   }
 }
 
+/** Queues what a store would have queued. */
+function queueFor(db: Database.Database, memoryId: string, caller: string): void {
+  const at = new Date().toISOString();
+  db.prepare(
+    `INSERT INTO jobs (id, type, state, caller, local, input, due_at, created_at, runs, attempts, interruptions, waits, steps)
+     VALUES (?, 'auto_tag', 'queued', ?, 0, ?, ?, ?, 0, 0, 0, 0, '{}')`,
+  ).run(`auto_tag:${memoryId}:1`, caller, JSON.stringify({ memory_id: memoryId }), at, at);
+}
+
 const storing = (more: Fields = {}): Fields => ({ title: 'Deploy window', content: TEXT, ...more });
 
 async function memoryOf(session: Session, id: unknown): Promise<Fields> {
@@ -229,6 +238,54 @@ describe('a store with autonomous hooks', () => {
     await servers.state(String(id), 'done');
     assert.equal(model.asked.length, 2);
     assert.match(model.asked[1]!.prompt, /Mondays/);
+  });
+
+  it('waits for the approver where a policy asks for one, and stores no tags before', async () => {
+    const node = await servers.start(model, { llmBackend: 'none' });
+    const operator = sessionOf(node.services, OPERATOR_CALLER);
+    const ann = sessionOf(node.services, agent('ai:ann'));
+    const { id } = await ann.run('memory_store', storing({ namespace: 'asked' }));
+    const governance = { write: 'approve', approver: 'human' };
+    await operator.run('memory_namespace_set_standard', { namespace: 'asked', governance });
+    queueFor(servers.db, String(id), 'ai:ann');
+    await node.close();
+    servers.open.pop();
+    const tagging = await servers.start(model);
+    const done = await servers.state(String(id), 'done');
+    const result = JSON.parse(String(done['result'])) as Fields;
+    assert.deepEqual(result['tags'], ['deploy', 'window', 'sunday']);
+    const asNow = sessionOf(tagging.services, OPERATOR_CALLER);
+    const { pending } = (await asNow.run('memory_pending_list', { status: 'pending' })) as {
+      pending: Fields[];
+    };
+    assert.deepEqual(
+      pending.map((action) => [action['id'], action['requested_by']]),
+      [[result['pending_id'], 'ai:ann']],
+    );
+    assert.equal((await memoryOf(asNow, id))['version'], 1);
+    await asNow.run('memory_agent_register', { agent_id: 'ai:operator', agent_type: 'human' });
+    await asNow.run('memory_pending_approve', { id: result['pending_id'] });
+    const tagged = (await memoryOf(asNow, id))['metadata'] as Fields;
+    assert.deepEqual(tagged['auto_tags'], ['deploy', 'window', 'sunday']);
+  });
+
+  it('is done with what its agent sees and may change, and with no more', async () => {
+    const node = await servers.start(model, { llmBackend: 'none' });
+    const ann = sessionOf(node.services, agent('ai:ann'));
+    const hidden = await ann.run('memory_store', storing({ scope: 'private' }));
+    const open = await ann.run('memory_store', storing({ title: 'open', scope: 'collective' }));
+    queueFor(servers.db, String(hidden['id']), 'ai:eve');
+    queueFor(servers.db, String(open['id']), 'ai:eve');
+    await node.close();
+    servers.open.pop();
+    await servers.start(model);
+    const done = await servers.state(String(hidden['id']), 'done');
+    assert.deepEqual(JSON.parse(String(done['result'])), { skipped: 'the memory is gone' });
+    await until('the other is refused', () => servers.job(String(open['id']))['error_code'] === 'FORBIDDEN');
+    assert.ok(
+      model.asked.every(({ prompt }) => prompt.includes('open')),
+      'a text that the agent does not see is sent to no model',
+    );
   });
 
   it('is tagged by one process of those on the database, and by another one when that ends', async () => {
