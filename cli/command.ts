@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../protocol/base/errors.js';
 import type { Result } from '../protocol/base/result.js';
 import type { Flag } from './arguments.js';
 import type { Terminal } from './terminal.js';
@@ -38,6 +39,8 @@ export interface Command {
   /** Its own flags; those of every command are added. */
   readonly flags: readonly DocumentedFlag[];
   readonly positionals: readonly Positional[];
+  /** The exit codes of its failures, where they are not those of their codes. */
+  readonly failures?: Readonly<Partial<Record<ErrorCode, number>>>;
   help(columns: number): string;
   /** Runs with the words after the name; the exit code, or the failure to report. */
   run(words: readonly string[], terminal: Terminal): Promise<Result<number>>;

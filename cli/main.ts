@@ -11,6 +11,7 @@ import { Terminal } from './terminal.js';
 /** The command line: finds the command, loads only what it needs, ends with its exit code. */
 async function main(words: readonly string[], terminal: Terminal): Promise<number> {
   let usage = `Commands and options: ${PROGRAM} --help`;
+  let exits: Command['failures'] = {};
   let failure: Failure;
   try {
     if (words[0] === '--version' || words[0] === '-V') {
@@ -18,7 +19,10 @@ async function main(words: readonly string[], terminal: Terminal): Promise<numbe
       return 0;
     }
     const route = await findCommand(words);
-    if (route.kind === 'command') usage = usageLines(route.command);
+    if (route.kind === 'command') {
+      usage = usageLines(route.command);
+      exits = route.command.failures;
+    }
     if (route.kind === 'failure' && route.group !== undefined) {
       usage = `Commands and options: ${PROGRAM} ${route.group} --help`;
     }
@@ -30,7 +34,7 @@ async function main(words: readonly string[], terminal: Terminal): Promise<numbe
     if (failure.code === 'INTERNAL') await terminal.complain(`${(error as Error).stack}\n`);
   }
   await terminal.complain(failureText(failure, asksForJson(words), usage));
-  return exitCodeOf(failure);
+  return exits?.[failure.code] ?? exitCodeOf(failure);
 }
 
 async function follow(route: Route, terminal: Terminal): Promise<Result<number>> {

@@ -32,6 +32,7 @@ export function operationCommand(operation: CliOperation): Command {
     get positionals() {
       return documented().positionals;
     },
+    failures: operation.cli.failures ?? {},
     help: (columns) => helpText(operationHelp(operation), columns),
     run: (words, terminal) => run(operation, words, terminal),
   };

@@ -71,6 +71,7 @@ import type { FindQueries } from './kinds/find.js';
 import { Kinds } from './kinds/kinds.js';
 import type { LocalKind } from './kinds/local-kind.js';
 import { archiveMemoriesCommand, purgeArchiveCommand, restoreMemoryCommand } from './lifecycle/archive.js';
+import { markAtomisedCommand, storeAtomCommand } from './lifecycle/atoms.js';
 import { consolidateMemoriesCommand } from './lifecycle/consolidate.js';
 import type { LifecycleQueries } from './lifecycle/queries.js';
 import { resolveMemoriesCommand } from './lifecycle/resolve.js';
@@ -234,6 +235,8 @@ const DECLARED = [
   forgetMemoriesCommand,
   consolidateMemoriesCommand,
   storeReflectionCommand,
+  storeAtomCommand,
+  markAtomisedCommand,
   resolveMemoriesCommand,
   undoEditCommand,
   importMemoryCommand,

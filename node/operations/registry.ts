@@ -103,6 +103,7 @@ import { memorySessionStart } from './meta/memory-session-start.js';
 import { memoryStats } from './meta/memory-stats.js';
 import { memoryNotify } from './other/memory-notify.js';
 import { dependentsOfInvalidated } from './power/dependents-of-invalidated.js';
+import { memoryAtomise } from './power/memory-atomise.js';
 import { memoryAutoConsolidate } from './power/memory-auto-consolidate.js';
 import { memoryAutoTag, memorySuggestTags } from './power/memory-auto-tag.js';
 import { memoryCalibrateConfidence } from './power/memory-calibrate-confidence.js';
@@ -114,6 +115,7 @@ import { memoryDetectContradiction } from './power/memory-detect-contradiction.j
 import { memoryExpandQuery } from './power/memory-expand-query.js';
 import { memoryInbox } from './power/memory-inbox.js';
 import { memoryInboxRead } from './power/memory-inbox-read.js';
+import { memoryIngestMultistep } from './power/memory-ingest-multistep.js';
 import { memoryQuotaStatus } from './power/memory-quota-status.js';
 import { memoryResolve } from './power/memory-resolve.js';
 import { memoryRuleList } from './power/memory-rule-list.js';
@@ -182,6 +184,8 @@ export const OPERATIONS: readonly Operation[] = [
   memoryKgInvalidate,
   memoryConsolidate,
   memoryReflect,
+  memoryAtomise,
+  memoryIngestMultistep,
   memoryReflectionOrigin,
   memoryExportReflection,
   verifyReflectionChain,

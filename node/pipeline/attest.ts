@@ -2,7 +2,7 @@ import { SIGNED_WRITE_FRESHNESS_MS } from '../../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Caller } from '../identity/caller.js';
 import { verifyWrite } from '../identity/sign-write.js';
-import type { Attestation, ReadServices } from './call.js';
+import type { Attestation, ReadCall, ReadServices } from './call.js';
 import type { Operation } from './operation.js';
 import { signedFields } from './signed-fields.js';
 
@@ -61,6 +61,12 @@ async function attestUnsignable(
     'ATTESTATION_FAILED',
     `${caller.agentId} has a key, and this request cannot be signed: run it on the command line of the node`,
   );
+}
+
+/** How a memory is attested that a call makes by itself: signed here as a store of the caller would be, else claimed. */
+export async function attestMade({ caller, services }: ReadCall): Promise<Attestation> {
+  const own = await attestOwn(caller, services);
+  return own.ok ? own.value : CLAIMED;
 }
 
 /** A write without a signature: signed here for local callers, claimed where that is permitted. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ErrorCode } from '../../protocol/base/errors.js';
 import type { Result } from '../../protocol/base/result.js';
 import type { Call, ReadCall } from './call.js';
 import type { OperationHooks } from './operation-hooks.js';
@@ -100,6 +101,8 @@ export interface CliBinding {
   readonly table?: Readonly<Record<string, string>>;
   /** The exit code of an answer that is no failure; 0 unless given. */
   readonly exit?: (output: Record<string, unknown>) => number;
+  /** The exit codes of its failures, where they are not those of their codes. */
+  readonly failures?: Readonly<Partial<Record<ErrorCode, number>>>;
   /** The sentence of the `message` view. */
   readonly message?: (output: Record<string, unknown>) => string;
   readonly examples?: readonly string[];

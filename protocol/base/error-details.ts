@@ -127,6 +127,12 @@ export interface ErrorDetails {
     readonly cap: number;
     readonly namespace: string;
   };
+  readonly ATOMISATION_DEPTH_EXCEEDED: { readonly attempted: number; readonly cap: number };
+  readonly TIER_LOCKED: {
+    readonly 'tier-locked': string;
+    readonly current_tier: string;
+    readonly required_tier: string;
+  };
   readonly CALLER_DEPTH_MISMATCH: { readonly depth: number; readonly caller_depth: number };
   readonly CHECKPOINT_RESOLVED: {
     readonly checkpoint_id: string;

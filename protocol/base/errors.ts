@@ -149,6 +149,10 @@ export const ERRORS = {
   JOB_STATE_INVALID: { http: 409, exit: 1 },
   /** The job that gives the command runs no longer: it was paused, cancelled, or begun by another process. */
   JOB_ENDED: { http: 409, exit: 1 },
+  /** The operation needs a chat model, and none is configured. */
+  TIER_LOCKED: { http: 403, exit: 3 },
+  /** The memory is an atom of an atom of an atom, and is not split again. */
+  ATOMISATION_DEPTH_EXCEEDED: { http: 409, exit: 7 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

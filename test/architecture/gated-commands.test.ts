@@ -61,6 +61,11 @@ const SAMPLES: { readonly [K in Waiting]: Of<K> } = {
     ...{ kind: 'store-reflection', memory, depth: null, viewer, archive: true },
     links: [{ ...link, source_id: memory.id, relation: 'reflects_on', observed_by: WRITER }],
   },
+  'store-atom': {
+    ...{ kind: 'store-atom', memory: { ...memory, atom_of: 'm2' }, viewer, archive: true },
+    link: { ...link, source_id: memory.id, target_id: 'm2', relation: 'derives_from', observed_by: WRITER },
+  },
+  'mark-atomised': { kind: 'mark-atomised', id: 'm1', atomIds: ['a1', 'a2'], version: 1, viewer },
   'create-link': {
     ...{ kind: 'create-link', link, viewer, by: REQUESTER },
     asked: { valid_from: null, valid_until: null },

@@ -303,6 +303,21 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { requiredKeys: ['source_ids', 'title', 'content'] },
   ),
   memory_expand_query: fc.record({ query: mostly(sentence, ' ') }),
+  memory_atomise: fc.record(
+    {
+      memory_id: id,
+      max_atom_tokens: mostly(fc.integer({ min: 50, max: 1000 }), 49),
+      force_re_atomise: mostly(fc.boolean(), 'yes'),
+    },
+    { requiredKeys: ['memory_id'] },
+  ),
+  memory_ingest_multistep: fc.record(
+    {
+      content: sentence,
+      pipeline_variant: mostly(fc.constantFrom('two_phase', 'four_step'), 'six_step'),
+    },
+    { requiredKeys: ['content'] },
+  ),
   memory_check_duplicate: fc.record(
     {
       title: sentence,

@@ -27,6 +27,7 @@ const INPUTS: Readonly<Record<string, (id: string, agent: string) => Record<stri
   memory_unlink: (id) => ({ source_id: id, target_id: id }),
   memory_kg_invalidate: (id) => ({ source_id: id, target_id: id, relation: 'advances' }),
   memory_consolidate: (id) => ({ ids: [id, id], title: 'both' }),
+  memory_atomise: (id) => ({ memory_id: id }),
   memory_reflect: (id) => ({ source_ids: [id], title: 'what follows', content: 'c' }),
   memory_entity_register: () => ({ canonical_name: 'Thing', namespace: 'team' }),
   memory_namespace_set_standard: (id) => ({ namespace: 'team', id }),

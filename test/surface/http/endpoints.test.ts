@@ -62,7 +62,8 @@ describe('the endpoint tables of the interface', () => {
     // Its success needs the embedder: test/node/runtime/check-duplicate.test.ts.
     covered.get('POST /check_duplicate')?.delete('success');
     // Their success needs a model: test/intelligence.
-    for (const path of ['/auto_tag', '/expand_query']) covered.get(`POST ${path}`)?.delete('success');
+    for (const path of ['/auto_tag', '/expand_query', '/memory_atomise'])
+      covered.get(`POST ${path}`)?.delete('success');
     // Its success needs an action, which tools make: test/coordination/action-tools.test.ts.
     covered.get('POST /actions/{id}/transition')?.delete('success');
     // Its success needs a signature: test/surface/governance/approval-signature.test.ts.

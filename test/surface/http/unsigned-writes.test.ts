@@ -58,6 +58,7 @@ describe('attestation required by name', () => {
         ['POST', '/forget', { pattern: 't' }],
         ['POST', '/gc', {}],
         ['POST', '/consolidate', { ids: [id, id], title: 'both' }],
+        ['POST', '/memory_atomise', { memory_id: id }],
         ['POST', '/memory_reflect', { source_ids: [id], title: 'what follows', content: 'c' }],
         ['POST', '/links', { source_id: id, target_id: id }],
         ['DELETE', '/links', { source_id: id, target_id: id }],

@@ -131,7 +131,7 @@ export function substrate({ has, tools }: Facts, settings: Settings) {
       tool: atomises,
       cli: atomises,
       auto: false,
-      recall_preference: false,
+      recall_preference: atomises,
       forensic: false,
       curator: false,
       link_relation: 'derives_from',

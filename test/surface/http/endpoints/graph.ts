@@ -204,6 +204,22 @@ export const graph: readonly EndpointRow[] = [
   },
   {
     section: '4.12',
+    what: 'atomise without a model',
+    method: 'POST',
+    path: '/memory_atomise',
+    body: { memory_id: '{a}' },
+    status: 403,
+    shape: {
+      error: 'string',
+      code: 'string',
+      'tier-locked': 'string',
+      current_tier: 'string',
+      required_tier: 'string',
+    },
+    holds: { code: 'TIER_LOCKED', required_tier: 'smart' },
+  },
+  {
+    section: '4.12',
     what: 'reflect on nothing',
     method: 'POST',
     path: '/memory_reflect',
