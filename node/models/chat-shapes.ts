@@ -43,9 +43,11 @@ const nativeAnswer = z.object({
 });
 
 const compatibleAnswer = z.object({
+  // Only the first is looked at, however many a service sends.
   choices: z
-    .array(z.object({ message: z.object({ content: z.string() }), finish_reason: z.string().nullish() }))
-    .min(1),
+    .custom<readonly unknown[]>(Array.isArray)
+    .transform(([first]) => first)
+    .pipe(z.object({ message: z.object({ content: z.string() }), finish_reason: z.string().nullish() })),
   usage: z.object({ prompt_tokens: count, completion_tokens: count }).catch({
     prompt_tokens: 0,
     completion_tokens: 0,
@@ -83,7 +85,7 @@ const COMPATIBLE: ChatShape = {
     const read = compatibleAnswer.safeParse(parsed);
     if (!read.success) return null;
     const { choices, usage } = read.data;
-    const { message, finish_reason } = choices[0]!;
+    const { message, finish_reason } = choices;
     return {
       text: withoutThoughts(message.content),
       isCut: finish_reason === 'length',

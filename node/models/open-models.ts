@@ -171,7 +171,10 @@ class NodeModels implements Models {
     const { feature, json, maxTokens } = question;
     const refusal = client.refusal();
     if (refusal !== null) return { kind: 'done', result: refusal };
-    const begun = await this.#meter.begin(feature);
+    const begun = await this.#meter.begin(feature).catch((error) => {
+      client.unsent();
+      throw error;
+    });
     if (!begun.ok || ending.reason !== null) {
       client.unsent();
       return { kind: 'done', result: begun.ok ? endedAs(ending.reason!) : failed(begun.error) };

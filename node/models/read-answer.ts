@@ -5,6 +5,8 @@ import type { ReadAnswer } from './models.js';
 
 const PROBLEM_BYTES_MAX = 300;
 const ISSUES_MAX = 3;
+/** A longer line is no item. */
+const LINE_CHARACTERS_MAX = 500;
 
 /** Reads an answer in JSON by a schema; a fence of code around it, and words before and after it, are left out. */
 export function jsonAnswer<S extends z.ZodType>(
@@ -40,6 +42,7 @@ export function linesAnswer<T>({ itemsMax, item, none }: LineRules<T>): ReadAnsw
     const items = new Set<T>();
     for (const line of answer.split(/\r?\n/)) {
       if (items.size >= itemsMax) break;
+      if (line.length > LINE_CHARACTERS_MAX) continue;
       const found = item(bare(line));
       if (found !== null) items.add(found);
     }
@@ -58,9 +61,15 @@ const bare = (line: string): string =>
     .replace(/^["'`]+|["'`,;]+$/g, '')
     .trim();
 
+const FENCE = '```';
+
+/** What stands in the first fence of code; the whole text where there is none. Searched without patterns, which long runs make slow. */
 function withoutFence(answer: string): string {
-  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n?```/.exec(answer);
-  return (fenced?.[1] ?? answer).trim();
+  const open = answer.indexOf(FENCE);
+  const line = open === -1 ? -1 : answer.indexOf('\n', open);
+  if (line === -1) return answer.trim();
+  const close = answer.indexOf(FENCE, line);
+  return answer.slice(line + 1, close === -1 ? undefined : close).trim();
 }
 
 /** The JSON of a text: all of it, or what stands between its first and its last bracket. */

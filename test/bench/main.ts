@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   recall: async () => (await import('./recall.js')).recallBench,
   events: async () => (await import('./events.js')).eventsBench,
   coordination: async () => (await import('./coordination.js')).coordinationBench,
+  intelligence: async () => (await import('./intelligence.js')).intelligenceBench,
   graph: async () => (await import('./graph.js')).graphBench,
   mixed: async () => (await import('./mixed.js')).mixedBench,
   hybrid: async () => (await import('./hybrid.js')).hybridBench,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { z } from 'zod';
 import type { Settings } from '../../node/config/settings.js';
+import { CHAT_SHAPES } from '../../node/models/chat-shapes.js';
 import { dataBlocks } from '../../node/models/data-blocks.js';
 import { jsonAnswer } from '../../node/models/read-answer.js';
 import { type ModelMood, ModelServer } from '../support/model-server.js';
@@ -262,6 +263,28 @@ describe('a text in a prompt', () => {
 
   it('has a label in plain words', () => {
     assert.throws(() => dataBlocks([{ label: 'a\nEND DATA', text: '' }]), /plain words/);
+  });
+});
+
+describe('a lying answer', () => {
+  it('of long runs is read in no time', () => {
+    const startMs = performance.now();
+    const words = WORDS.read(`${'"'.repeat(60_000)}x\nfine`);
+    assert.deepEqual(words, { ok: true, value: ['fine'] });
+    const read = jsonAnswer(z.object({ n: z.int() }));
+    for (const answer of [`\`\`\`${'\n'.repeat(60_000)}x`, '['.repeat(60_000), '{'.repeat(60_000)])
+      assert.equal(read(answer).ok, false);
+    assert.ok(performance.now() - startMs < 1000);
+  });
+
+  it('with millions of choices is looked at only in its first', () => {
+    const { answer } = CHAT_SHAPES.compatible;
+    const first = { message: { content: 'one' }, finish_reason: null };
+    const choices = [first, ...Array.from({ length: 2_000_000 }, () => 0)];
+    assert.equal(answer({ choices })?.text, 'one');
+    assert.equal(answer({ choices: choices.slice(1) }), null);
+    for (const wrong of [null, [], 'x', { choices: [] }, { choices: {} }, { choices: 'message' }])
+      assert.equal(answer(wrong), null);
   });
 });
 
