@@ -39,6 +39,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   'mesh conflicts': async () => (await import('./mesh/conflicts-command.js')).conflictsCommand,
   'pending watch': async () => (await import('./pending/watch-command.js')).watchCommand,
   'inbox-watch': async () => (await import('./inbox-watch-command.js')).inboxWatchCommand,
+  persona: async () => (await import('./personas/persona-command.js')).personaCommand,
   board: async () => (await import('./board/board-command.js')).boardCommand,
   'rules add': async () => (await import('./rules/add-command.js')).addCommand,
   'rules check': async () => (await import('./rules/check-command.js')).checkCommand,

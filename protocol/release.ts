@@ -111,6 +111,9 @@ import type { NamesQueries } from './namespaces/queries.js';
 import * as namespacesReads from './namespaces/reads.js';
 import { registerEntityCommand } from './namespaces/register-entity.js';
 import { clearStandardCommand, setStandardCommand, unpinRemovedCommand } from './namespaces/standards.js';
+import type { PersonaQueries } from './personas/queries.js';
+import * as personasReads from './personas/reads.js';
+import { storePersonaCommand } from './personas/store-persona.js';
 import { settlePendingCommand, votePendingCommand } from './policies/decide-pending.js';
 import { dropDecidedCommand } from './policies/drop-decided.js';
 import { endSessionsCommand, forgetDecisionCommand } from './policies/forget-decision.js';
@@ -237,6 +240,7 @@ const DECLARED = [
   storeReflectionCommand,
   storeAtomCommand,
   markAtomisedCommand,
+  storePersonaCommand,
   resolveMemoriesCommand,
   undoEditCommand,
   importMemoryCommand,
@@ -354,6 +358,7 @@ export interface Queries
     AgentQueries,
     GraphQueries,
     ReflectionQueries,
+    PersonaQueries,
     ConfidenceQueries,
     NamesQueries,
     GovernanceQueries,
@@ -385,6 +390,7 @@ export const READS: readonly Read<never, unknown>[] = [
   coordinationReads,
   rulesReads,
   graphReads,
+  personasReads,
   localRows,
   replicationReads,
 ].flatMap((feature) => Object.values<unknown>(feature).filter(isRead));

@@ -102,6 +102,8 @@ import { memoryRecallObservations } from './meta/memory-recall-observations.js';
 import { memorySessionStart } from './meta/memory-session-start.js';
 import { memoryStats } from './meta/memory-stats.js';
 import { memoryNotify } from './other/memory-notify.js';
+import { memoryPersona } from './personas/memory-persona.js';
+import { memoryPersonaGenerate } from './personas/memory-persona-generate.js';
 import { dependentsOfInvalidated } from './power/dependents-of-invalidated.js';
 import { memoryAtomise } from './power/memory-atomise.js';
 import { memoryAutoConsolidate } from './power/memory-auto-consolidate.js';
@@ -187,6 +189,8 @@ export const OPERATIONS: readonly Operation[] = [
   memoryAtomise,
   memoryIngestMultistep,
   memoryReflectionOrigin,
+  memoryPersona,
+  memoryPersonaGenerate,
   memoryExportReflection,
   verifyReflectionChain,
   memoryAutoConsolidate,

@@ -1,13 +1,14 @@
 /**
  * Encoder for the only shape of CBOR (RFC 8949) that signed envelopes use: a definite-length map of text keys to text,
- * bytes, unsigned integers or null, with the keys in plain ascending order (decisions, "signed write envelope"). RFC
+ * bytes, unsigned integers, lists of texts or null, with the keys in plain ascending order (decisions, "signed write envelope"). RFC
  * 8949's deterministic order puts shorter keys first, so no general encoder fits.
  */
-export type CborValue = string | Uint8Array | number | null;
+export type CborValue = string | Uint8Array | number | readonly string[] | null;
 
 const UNSIGNED = 0x00;
 const BYTES = 0x40;
 const TEXT = 0x60;
+const LIST = 0x80;
 const MAP = 0xa0;
 const NULL = 0xf6;
 /** The longest head: its type, and a length of four bytes. */
@@ -25,7 +26,11 @@ class Output {
     if (value === null) this.bytes[this.length++] = NULL;
     else if (typeof value === 'number') this.head(UNSIGNED, value);
     else if (typeof value === 'string') this.text(value);
-    else this.string(BYTES, value);
+    else if (value instanceof Uint8Array) this.string(BYTES, value);
+    else {
+      this.head(LIST, value.length);
+      for (const item of value) this.text(item);
+    }
   }
 
   head(type: number, argument: number): void {
@@ -68,7 +73,8 @@ class Output {
 function bytesMax(value: CborValue): number {
   if (value === null) return 1;
   if (typeof value === 'string') return HEAD_BYTES_MAX + 3 * value.length;
-  if (typeof value !== 'number') return HEAD_BYTES_MAX + value.length;
+  if (value instanceof Uint8Array) return HEAD_BYTES_MAX + value.length;
+  if (typeof value !== 'number') return value.reduce((sum, item) => sum + bytesMax(item), HEAD_BYTES_MAX);
   if (Number.isInteger(value) && value >= 0 && value <= 0xffffffff) return HEAD_BYTES_MAX;
   throw new RangeError('CBOR envelopes hold only unsigned 32-bit integers');
 }

@@ -133,6 +133,7 @@ export interface ErrorDetails {
     readonly current_tier: string;
     readonly required_tier: string;
   };
+  readonly NO_REFLECTIONS: { readonly entity_id: string; readonly namespace: string };
   readonly CALLER_DEPTH_MISMATCH: { readonly depth: number; readonly caller_depth: number };
   readonly CHECKPOINT_RESOLVED: {
     readonly checkpoint_id: string;

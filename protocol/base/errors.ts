@@ -63,6 +63,8 @@ export const ERRORS = {
   REFLECTION_CYCLE_DETECTED: { http: 409, exit: 1 },
   /** The reflection would be deeper than the policies of its namespace let reflections be. */
   REFLECTION_DEPTH_EXCEEDED: { http: 409, exit: 1 },
+  /** There is no reflection about the entity, of which its persona would be written. */
+  NO_REFLECTIONS: { http: 409, exit: 1 },
   /** The sources give another depth than the caller says. */
   CALLER_DEPTH_MISMATCH: { http: 409, exit: 1 },
   /** The same verification was asked for with this nonce before. */

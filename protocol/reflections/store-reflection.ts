@@ -8,7 +8,7 @@ import { type Deciding, type DecisionContext, decided } from '../decide/deciding
 import type { GatedPlace } from '../decide/gate.js';
 import type { Mutation } from '../decide/mutations.js';
 import { appendAudit } from '../decide/mutations.js';
-import type { Proposal } from '../decide/proposal.js';
+import type { Held, Proposal } from '../decide/proposal.js';
 import { after, ownOrigin, type Reading } from '../decide/reads.js';
 import { chargeFor, chargeLinks } from '../identity/ensure-quota.js';
 import { ownerOf } from '../identity/owner.js';
@@ -108,7 +108,8 @@ function shapeProblem({ memory, links }: StoreReflection): string | null {
   return targets.size === links.length ? null : 'a source is named twice; name each once';
 }
 
-function* visibleSources(
+/** The memories that a text is about, as its writer sees them; NOT_FOUND names the others. */
+export function* visibleSources(
   ids: readonly MemoryId[],
   viewer: Viewer,
   { now }: DecisionContext,
@@ -178,7 +179,7 @@ const event = (memory: Memory, type: string, payload: Readonly<Record<string, un
 const authorOf = (memory: Memory): AgentId => ownerOf(memory) ?? 'operator';
 
 /** The links as the requester observed them. */
-const ownLinks: ReadMember<readonly Link[]> = {
+export const linksOfRequester: ReadMember<readonly Link[]> = {
   read: (value, by) => {
     if (!Array.isArray(value) || value.length > REFLECT_SOURCES_MAX) return undefined;
     const links = value.map((link) => isLink.read(link, by));
@@ -188,12 +189,17 @@ const ownLinks: ReadMember<readonly Link[]> = {
   },
 };
 
-/** What approvers see: the reflection, and what it is about. */
-function proposed(held: Readonly<Record<string, unknown>>): Proposal | null {
+/** What approvers see: the memory, and what it is about. */
+export function proposedWithSources(held: Held, more: readonly string[]): Proposal | null {
   const { links } = held;
   if (!Array.isArray(links)) return null;
   const ids = links.map((link) => (isObject(link) ? link['target_id'] : null));
-  const proposal = ids.every(isText) ? ofMemory(held, { source_ids: ids, depth: held['depth'] }) : null;
+  const proposal = ids.every(isText)
+    ? ofMemory(held, {
+        source_ids: ids,
+        ...Object.fromEntries(more.map((member) => [member, held[member]])),
+      })
+    : null;
   // Who does not see a source may not see what is said of it.
   return proposal === null ? null : { ...proposal, about: ids as MemoryId[] };
 }
@@ -215,11 +221,14 @@ function furtherPlaces(
     const place = { gate: 'reflect', namespace, depth, ops: ['memory_store'] } as const;
     return owner === null ? place : { ...place, privateTo: owner };
   });
-  const linked = [...written, ...rows.values()].map(
-    ({ namespace }): GatedPlace => ({ gate: 'link', namespace, ops: ['memory_link'] }),
-  );
-  return [...depths, ...new Map(linked.map((place) => [place.namespace, place])).values()];
+  return [...depths, ...linkPlaces([...written, ...rows.values()])];
 }
+
+/** A gate for links in each namespace of rows. */
+export const linkPlaces = (rows: readonly Pick<Memory, 'namespace'>[]): readonly GatedPlace[] =>
+  [...new Set(rows.map(({ namespace }) => namespace))].map((namespace) => ({
+    ...{ gate: 'link', namespace, ops: ['memory_link'] },
+  }));
 
 export const storeReflectionCommand = defineCommand({
   kind: 'store-reflection',
@@ -229,11 +238,11 @@ export const storeReflectionCommand = defineCommand({
     saysText: true,
     about: ({ memory }) => memory.id,
     also: (_command, { mutations, rows }) => furtherPlaces(mutations, rows),
-    proposes: proposed,
+    proposes: (held) => proposedWithSources(held, ['depth']),
   },
   read: shaped<StoreReflection>('store-reflection', {
     memory: newMemory,
-    links: ownLinks,
+    links: linksOfRequester,
     depth: (value) => value === null || isCount(value),
     archive: isFlag,
   }),
@@ -248,4 +257,4 @@ export const storeReflectionCommand = defineCommand({
 });
 
 /** What a link takes in a mailbox. */
-const LINK_BYTES = 2048;
+export const LINK_BYTES = 2048;

@@ -66,6 +66,10 @@ const SAMPLES: { readonly [K in Waiting]: Of<K> } = {
     link: { ...link, source_id: memory.id, target_id: 'm2', relation: 'derives_from', observed_by: WRITER },
   },
   'mark-atomised': { kind: 'mark-atomised', id: 'm1', atomIds: ['a1', 'a2'], version: 1, viewer },
+  'store-persona': {
+    ...{ kind: 'store-persona', memory, viewer, archive: true },
+    links: [{ ...link, source_id: memory.id, relation: 'derived_from', observed_by: WRITER }],
+  },
   'create-link': {
     ...{ kind: 'create-link', link, viewer, by: REQUESTER },
     asked: { valid_from: null, valid_until: null },

@@ -40,6 +40,7 @@ import {
   spentPendings,
   undecidedPendings,
 } from './pendings.js';
+import { personaOf, personaSources } from './personas.js';
 import { currentOwner, logPosition, namespaceIds, namespacesBelow, schemaVersion } from './position.js';
 import type { QueryParts } from './query-parts.js';
 import { listQuotas } from './quotas.js';
@@ -157,6 +158,8 @@ export const ANSWERS: {
   'list-dependents': walk(dependentsOf),
 
   'reflection-origin': walk(reflectionOrigin),
+  'persona-of': lookup(personaOf),
+  'persona-sources': scan(personaSources),
 
   'entity-by-alias': scan(entityByAlias),
   'read-standards': lookup(readStandards),

@@ -34,6 +34,7 @@ function decode(bytes: Uint8Array): [string, CborValue][] {
     }
     const [major, argument] = head();
     if (major === 0) return argument;
+    if (major === 4) return Array.from({ length: argument }, () => item() as string);
     at += argument;
     const body = bytes.slice(at - argument, at);
     if (major === 2) return body;
@@ -51,6 +52,8 @@ describe('CBOR of an envelope', () => {
   it('writes each type with the shortest head (RFC 8949, appendix A)', () => {
     const rows: readonly (readonly [CborValue, string])[] = [
       [null, 'f6'],
+      [[], '80'],
+      [['a', 'IETF'], '8261616449455446'],
       [0, '00'],
       [23, '17'],
       [24, '1818'],
