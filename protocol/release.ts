@@ -125,6 +125,7 @@ import { rememberedKind } from './policies/remembered-kind.js';
 import { requestApprovalCommand } from './policies/request-approval.js';
 import { voteKind } from './policies/vote-kind.js';
 import type { ReflectionQueries } from './reflections/queries.js';
+import * as reflectionsReads from './reflections/reads.js';
 import { storeReflectionCommand } from './reflections/store-reflection.js';
 import { adoptPeerCommand } from './replication/adopt.js';
 import { applyOperationsCommand, retryParkedCommand } from './replication/apply-operations.js';
@@ -390,6 +391,7 @@ export const READS: readonly Read<never, unknown>[] = [
   coordinationReads,
   rulesReads,
   graphReads,
+  reflectionsReads,
   personasReads,
   localRows,
   replicationReads,

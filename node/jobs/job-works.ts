@@ -1,10 +1,14 @@
 import type { JobInput, JobTypeName } from '../../protocol/jobs/job-types.js';
 import { autoTag } from './auto-tag.js';
+import { exportMemory } from './export-memory.js';
 import type { JobWork } from './job-work.js';
+import { persona } from './persona.js';
 
 /** What the jobs of each type do. */
 export const JOB_WORKS: { readonly [T in JobTypeName]: JobWork<JobInput<T>> } = {
   auto_tag: autoTag,
+  persona,
+  export_memory: exportMemory,
 };
 
 export type JobWorks = Readonly<Record<string, JobWork<never>>>;

@@ -16,6 +16,13 @@ const declared = <const T extends Readonly<Record<string, JobType>>>(types: T): 
 export const JOB_TYPES = declared({
   /** Tags a memory after its store, by a model. */
   auto_tag: { input: z.object({ memory_id: z.string() }), lane: 'model', attempts: 3 },
+  /** Has a model write the next persona of an entity. */
+  persona: {
+    input: z.object({ entity_id: z.string(), namespace: z.string() }),
+    ...{ lane: 'model', attempts: 3 },
+  },
+  /** Writes a reflection or a persona into a file of the home. */
+  export_memory: { input: z.object({ memory_id: z.string() }), lane: 'files', attempts: 5 },
 });
 
 export type JobTypes = Readonly<Record<string, JobType>>;

@@ -16,6 +16,7 @@ import { insertMemory } from '../memory/memory-writes.js';
 import { newLinks } from '../memory/own-link.js';
 import { memoryById } from '../memory/reads.js';
 import { titleRoom } from '../memory/title-room.js';
+import { exportOrders } from '../reflections/after-reflection.js';
 import {
   LINK_BYTES,
   linkPlaces,
@@ -92,6 +93,7 @@ function* decideStorePersona(command: StorePersona, context: DecisionContext): D
     ...linkCharge.value,
     insertMemory(memory),
     ...(yield* newLinks(memory, links)),
+    ...(yield* exportOrders(memory, context.now)),
     appendAudit({ event: eventOf(memory, found.value) }),
   ]);
 }

@@ -26,6 +26,7 @@ import { newLinks } from '../memory/own-link.js';
 import { memoryById } from '../memory/reads.js';
 import { titleRoom } from '../memory/title-room.js';
 import { depthCapOf } from '../namespaces/reflection-policy.js';
+import { exportOrders, personaOrders } from './after-reflection.js';
 
 /** Stores a memory that reflects on others, with a link to each of them. */
 export interface StoreReflection {
@@ -89,6 +90,8 @@ function* decideStoreReflection(
     ...linkCharge.value,
     insertMemory(memory),
     ...(yield* newLinks(memory, links)),
+    ...(yield* exportOrders(memory, context.now)),
+    ...(yield* personaOrders(memory, context.now)),
     event(memory, 'memory.reflected', { id: memory.id, sources: ids, reflection_depth: depth }),
   ]);
 }

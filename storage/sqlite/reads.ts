@@ -49,6 +49,7 @@ import { standardKind } from '../../protocol/memory/standard-kind.js';
 import { hasPolicies, holdsOthers, standardsOf } from '../../protocol/namespaces/reads.js';
 import { personaVersionOf } from '../../protocol/personas/reads.js';
 import { openPendings, refusalsNoted, scopeOfAuthor } from '../../protocol/policies/reads.js';
+import { reflectionCount } from '../../protocol/reflections/reads.js';
 import {
   digestHolds,
   epochNotices,
@@ -88,7 +89,7 @@ import { LinkCycles } from './link-cycles.js';
 import type { OperationLog } from './log.js';
 import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
-import { personaVersion } from './queries/personas.js';
+import { countReflections, personaVersion } from './queries/personas.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { RuleReads } from './rule-reads.js';
@@ -236,6 +237,9 @@ export class DecisionReads {
       handles(leadsBack, ({ link, rowsMax }) => this.cycles.leadsBack(link, rowsMax)),
       handles(linkCount, (asked) => this.cycles.count(asked)),
       handles(sourcesOf, (asked) => this.cycles.sourcesOf(asked)),
+      handles(reflectionCount, ({ entityId, namespace }) =>
+        countReflections(this.texts, entityId, namespace),
+      ),
       handles(personaVersionOf, ({ entityId, namespace }) => personaVersion(this.texts, entityId, namespace)),
     ];
   }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { type AskingNode, agent, openAskingNode } from '../support/asking-node.js';
 import {
@@ -8,7 +10,7 @@ import {
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { HOSTILE_ANSWER, ModelServer } from '../support/model-server.js';
-import { until } from '../support/wait.js';
+import { until, untilAnswer } from '../support/wait.js';
 import { run } from '../surface/cli/cli-process.js';
 
 type Fields = Record<string, unknown>;
@@ -210,6 +212,50 @@ describe('the command persona', { timeout: 120_000 }, () => {
       out,
       /^They buy on Mondays\.\[\^1\].*## Sources.*\nversion 2 \(ns=global\), .*self_signed: /s,
     );
+  });
+
+  it('is written with every second reflection where a policy says so, and put into a file', async () => {
+    const governance = JSON.stringify({
+      ...{ write: 'any', auto_persona_trigger_every_n_memories: 2 },
+      ...{ auto_export_personas_to_filesystem: true, auto_export_reflections_to_filesystem: true },
+    });
+    const namespace = ['--namespace', 'sales'];
+    const note = await stored('store', '--title', 'another note', '--content', 'pays late', ...namespace);
+    const set = await mnemesh(
+      'namespace',
+      'set-standard',
+      ...namespace,
+      '--id',
+      note,
+      '--governance',
+      governance,
+    );
+    assert.equal(set.code, 0, set.err);
+    const reflections: string[] = [];
+    for (const thought of ['first', 'second', 'third']) {
+      const said = ['--title', `the ${thought} thought`, '--content', thought, '--entity-id', 'customer-9'];
+      reflections.push(await stored('reflect', '--source-ids', note, ...said));
+    }
+    const shown = async () => JSON.parse((await mnemesh('persona', 'customer-9', ...namespace)).out).persona;
+    await untilAnswer('the persona is written', shown, (persona) => persona !== null);
+    const { id, version, body_md, sources } = await shown();
+    assert.deepEqual([version, sources.length >= 2], [1, true]);
+    const file = (folder: string, of: string) => join(daemon.home, folder, 'sales', `${of}.md`);
+    await until('the files are written', () =>
+      [file('personas', id), ...reflections.map((of) => file('reflections', of))].every((path) =>
+        existsSync(path),
+      ),
+    );
+    assert.equal(readFileSync(file('personas', id), 'utf8'), body_md);
+    assert.equal(statSync(file('personas', id)).mode & 0o777, 0o600);
+    const jobs = JSON.parse((await mnemesh('jobs', 'list')).out).jobs as Fields[];
+    assert.deepEqual(jobs.map(({ type }) => type).toSorted(), [
+      'export_memory',
+      'export_memory',
+      'export_memory',
+      'export_memory',
+      'persona',
+    ]);
   });
 
   it('leaves nothing behind when the daemon is killed while the model writes', async () => {

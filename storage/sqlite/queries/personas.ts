@@ -15,6 +15,16 @@ export const personaVersion = (statements: Statements, entityId: string, namespa
     .pluck()
     .get(entityId, namespace) as number;
 
+/** How many reflections about an entity lie in a namespace. */
+export const countReflections = (statements: Statements, entityId: string, namespace: string): number =>
+  statements
+    .get(
+      `SELECT count(*) FROM memories
+       WHERE mentioned_entity_id = ? AND namespace = ? AND memory_kind = 'reflection'`,
+    )
+    .pluck()
+    .get(entityId, namespace) as number;
+
 export function personaOf(
   { statements }: QueryParts,
   { entityId, namespace, viewer, now }: PersonaOf,
