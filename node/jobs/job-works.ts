@@ -1,4 +1,5 @@
 import type { JobInput, JobTypeName } from '../../protocol/jobs/job-types.js';
+import { autoAtomise } from './auto-atomise.js';
 import { autoTag } from './auto-tag.js';
 import { exportMemory } from './export-memory.js';
 import type { JobWork } from './job-work.js';
@@ -9,6 +10,7 @@ export const JOB_WORKS: { readonly [T in JobTypeName]: JobWork<JobInput<T>> } = 
   auto_tag: autoTag,
   persona,
   export_memory: exportMemory,
+  auto_atomise: autoAtomise,
 };
 
 export type JobWorks = Readonly<Record<string, JobWork<never>>>;

@@ -8,7 +8,7 @@ import { type Requester, requesterViewer } from './requester.js';
 export type Check = (value: unknown, by: Requester) => boolean;
 
 type Shape<C> = {
-  readonly [M in Exclude<keyof C, 'kind' | 'viewer' | 'again' | 'job' | 'autoTag'>]-?:
+  readonly [M in Exclude<keyof C, 'kind' | 'viewer' | 'again' | 'job' | 'autoTag' | 'autoAtomise'>]-?:
     | Check
     | ReadMember<C[M]>;
 };
@@ -58,7 +58,7 @@ function readMembers(
   return members;
 }
 
-const IGNORED: ReadonlySet<string> = new Set(['kind', 'viewer', 'again', 'job', 'autoTag']);
+const IGNORED: ReadonlySet<string> = new Set(['kind', 'viewer', 'again', 'job', 'autoTag', 'autoAtomise']);
 
 export const isFlag: Check = (value) => typeof value === 'boolean';
 export const isId: Check = (value) => isText(value) && memoryIdProblem(value) === null;

@@ -23,6 +23,11 @@ export const JOB_TYPES = declared({
   },
   /** Writes a reflection or a persona into a file of the home. */
   export_memory: { input: z.object({ memory_id: z.string() }), lane: 'files', attempts: 5 },
+  /** Splits a memory after its store, by a model, where the policy of its namespace says so. */
+  auto_atomise: {
+    input: z.object({ memory_id: z.string(), threshold: z.int(), max_tokens: z.int() }),
+    ...{ lane: 'model', attempts: 3 },
+  },
 });
 
 export type JobTypes = Readonly<Record<string, JobType>>;

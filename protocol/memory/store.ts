@@ -12,7 +12,7 @@ import { chargeFor } from '../identity/ensure-quota.js';
 import { useEnvelope } from '../identity/mutations.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
 import { envelopeProblem } from '../identity/signed-envelope.js';
-import { enqueued } from '../jobs/enqueue.js';
+import { enqueued, type JobOrder } from '../jobs/enqueue.js';
 import { oneOf } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { isEnvelope, newMemory, ofMemory } from './command-members.js';
@@ -37,6 +37,17 @@ export interface StoreMemory {
   readonly again?: true;
   /** In whose name a model tags the stored row later; absent where none does. A command that waits for an approval has none. */
   readonly autoTag?: { readonly by: AgentId; readonly local: boolean };
+  /** Present where a model splits the stored row later; as above. */
+  readonly autoAtomise?: AutoAtomise;
+}
+
+/** In whose name a stored row is split later, and what the policy of its namespace says of that. */
+export interface AutoAtomise {
+  readonly by: AgentId;
+  readonly local: boolean;
+  /** Tokens up to which a memory stays whole, and those of an atom. */
+  readonly threshold: number;
+  readonly max_tokens: number;
 }
 
 /** Not the whole memory: it would cross a thread for nothing. */
@@ -90,19 +101,28 @@ function* insert(
     ...charge.value,
     ...useOf(command.envelope, memory.id),
     insertMemory(memory),
-    ...(yield* tagging(memory, command, context)),
+    ...(yield* laterWork(memory, command, context)),
   ]);
 }
 
-function* tagging(
+function* laterWork(
   { id, version }: Memory,
-  { autoTag }: StoreMemory,
+  { autoTag, autoAtomise }: StoreMemory,
   { now }: DecisionContext,
 ): Reading<readonly Mutation[]> {
-  if (autoTag === undefined) return [];
-  const { by: caller, local } = autoTag;
-  const input = { memory_id: id };
-  return yield* enqueued({ type: 'auto_tag', name: `${id}:${version}`, input, caller, local }, now);
+  const name = `${id}:${version}`;
+  const orders: JobOrder[] = [];
+  if (autoTag !== undefined) {
+    const { by: caller, local } = autoTag;
+    orders.push({ type: 'auto_tag', name, input: { memory_id: id }, caller, local });
+  }
+  if (autoAtomise !== undefined) {
+    const { by: caller, local, ...limits } = autoAtomise;
+    orders.push({ type: 'auto_atomise', name, input: { memory_id: id, ...limits }, caller, local });
+  }
+  const queued: Mutation[] = [];
+  for (const order of orders) queued.push(...(yield* enqueued(order, now)));
+  return queued;
 }
 
 function useOf(envelope: SignedEnvelope | null, memoryId: string): Mutation[] {
@@ -165,7 +185,7 @@ function* merge(
     ...charge.value,
     ...useOf(command.envelope, holder.id),
     replaceMemory(holder, merged, { reembed }),
-    ...(yield* tagging(merged, command, context)),
+    ...(yield* laterWork(merged, command, context)),
   ]);
 }
 
@@ -186,6 +206,7 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
     reflection_depth: Math.max(holder.reflection_depth, incoming.reflection_depth),
     citations: incoming.citations.length > 0 ? incoming.citations : holder.citations,
     source_uri: incoming.source_uri ?? holder.source_uri,
+    atomised_into: atomsOfText(holder, incoming.content),
     source_span: incoming.source_span ?? holder.source_span,
     entity_id: holder.entity_id ?? incoming.entity_id,
     updated_at: context.now,
@@ -202,6 +223,10 @@ function surerOf(holder: Memory, incoming: Memory) {
   const { confidence, confidence_source, confidence_signals, confidence_decayed_at } = surer;
   return { confidence, confidence_source, confidence_signals, confidence_decayed_at };
 }
+
+/** How many atoms say the text of a memory: none say a new one, so recalls answer with the memory again. */
+export const atomsOfText = ({ content, atomised_into }: Memory, text: string): number | null =>
+  text === content ? atomised_into : null;
 
 /** True for a memory whose kind decides what else it holds or what names it (reference-http §2.3). */
 export const keepsKind = (memory: Memory): boolean =>

@@ -26,7 +26,7 @@ import { memoryKind } from './memory-kind.js';
 import { replaceMemory } from './memory-writes.js';
 import { claimed } from './new-memory.js';
 import { memoryById, memoryByTitle } from './reads.js';
-import { giveWay, keepsKind, preserveMetadata } from './store.js';
+import { atomsOfText, giveWay, keepsKind, preserveMetadata } from './store.js';
 import { supersede } from './supersede.js';
 
 /** Fields of an update; absent means unchanged. `expires_at: null` clears; `scope` goes into the metadata. */
@@ -162,6 +162,7 @@ function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): 
     source_span: patch.source_span ?? row.source_span,
     entity_id: patch.entity_id ?? row.entity_id,
     metadata: metadataOf(row, patch),
+    atomised_into: atomsOfText(row, patch.content ?? row.content),
     updated_at: context.now,
     version: row.version + 1,
   };

@@ -103,6 +103,21 @@ describe('memory_atomise', { timeout: 120_000 }, () => {
     assert.deepEqual([both['atom_count'], both['existing_atom_ids']], [6, [...first, ...second]]);
   });
 
+  it('shows a memory again whose text changes, and splits it without force', async () => {
+    const id = await store();
+    const first = (await split(id))['atom_ids'] as string[];
+    await node.run('memory_update', { id, tags: ['ops', 'more'] });
+    assert.ok(!(await titles()).includes('Deploys'), 'its text is the same');
+    await node.run('memory_update', { id, content: `${TEXT} Except in December.` });
+    assert.ok((await titles()).includes('Deploys'));
+    const second = (await split(id))['atom_ids'] as string[];
+    assert.equal(new Set([...first, ...second]).size, 6);
+    await split(id);
+    const again = { title: 'Deploys', content: TEXT, on_conflict: 'merge' };
+    await node.run('memory_store', again);
+    assert.ok((await titles()).includes('Deploys'));
+  });
+
   it('leaves a memory that is small, or says one thing, as it is', async () => {
     const small = await store({ content: 'Sundays at two' });
     assert.deepEqual((await split(small))['source_too_small'], true);
@@ -280,6 +295,35 @@ describe('memory_atomise', { timeout: 120_000 }, () => {
     assert.equal((await atomsIn('global')).length, 2);
     assert.equal((await got(id))['metadata'] !== undefined, true);
     assert.ok((await titles()).includes('Deploys'));
+  });
+
+  const governed = async (namespace: string, governance: Fields) => {
+    const { id } = await node.run('memory_store', { title: 'Rules', content: 'c', namespace }, OPERATOR);
+    await node.run('memory_namespace_set_standard', { namespace, id, governance }, OPERATOR);
+  };
+
+  it('stores no atom that a policy refuses', async () => {
+    await node.close();
+    node = await openAskingNode(server, { permissionsMode: 'enforce' });
+    const id = await store({ namespace: 'team' });
+    await governed('team', { write: 'registered' });
+    assert.equal(await refusal(id), 'GOVERNANCE_REFUSED');
+    assert.equal((await atomsIn('team')).length, 0);
+  });
+
+  it('puts an atom aside that needs an approval, and goes on behind it when that is given', async () => {
+    await node.close();
+    node = await openAskingNode(server, { permissionsMode: 'enforce' });
+    await node.run('memory_agent_register', { agent_id: 'ai:lead', agent_type: 'ai:test' }, OPERATOR);
+    const id = await store({ namespace: 'team' });
+    await governed('team', { write: 'approve', approver: 'human' });
+    const asked = await node.call('memory_atomise', { memory_id: id, ...SPLIT });
+    assert.ok(asked.ok && asked.waits === true, JSON.stringify(asked));
+    assert.equal((await atomsIn('team')).length, 0);
+    await node.run('memory_pending_approve', { id: asked.value['pending_id'] }, agent('ai:lead'));
+    const [first, ...more] = await atomsIn('team');
+    assert.deepEqual([first!['content'], more], [SENTENCES[0], []]);
+    assert.equal((first!['metadata'] as Fields)['agent_id'], 'ai:alice');
   });
 
   it('fences the text, so that orders in it are data', async () => {

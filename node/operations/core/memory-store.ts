@@ -15,6 +15,7 @@ import { given, textsBeside } from '../shared/hooked.js';
 import { callersMetadata, ownerByMetadata } from '../shared/metadata-owner.js';
 import { shownMemory } from '../shared/shown-memories.js';
 import { attestMemory } from './attest-memory.js';
+import { autoAtomising } from './auto-atomising.js';
 import { AUTO_TAG_SKIPS, autoTagging } from './auto-tagging.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
 import { classifiedKind } from './classified-kind.js';
@@ -167,6 +168,7 @@ async function store(call: Call, fieldsIn: Input) {
     if (refusal !== null) return failed(refusal);
   }
   const tags = autoTagging(call, memory, owner.value);
+  const atoms = await autoAtomising(call, memory, owner.value);
   const write = () =>
     call.services.store.execute({
       kind: 'store-memory',
@@ -177,6 +179,7 @@ async function store(call: Call, fieldsIn: Input) {
       envelope: call.attestation.envelope,
       ...(call.again ? { again: true } : {}),
       ...tags.command,
+      ...atoms,
     });
   const advised = fieldsIn.detect_conflicts !== false;
   const [found, result] = await besideFindings(call, memory, advised, write);

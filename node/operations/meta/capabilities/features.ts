@@ -130,7 +130,7 @@ export function substrate({ has, tools }: Facts, settings: Settings) {
     atomisation: {
       tool: atomises,
       cli: atomises,
-      auto: false,
+      auto: atomises,
       recall_preference: atomises,
       forensic: false,
       curator: false,
