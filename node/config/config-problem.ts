@@ -17,7 +17,8 @@ export type ConfigProblemCode =
   | 'CONFIG_API_KEY_MISSING'
   | 'CONFIG_ADMIN_WILDCARD'
   | 'CONFIG_ADMIN_INVALID'
-  | 'CONFIG_MODEL_WITHOUT_BACKEND';
+  | 'CONFIG_MODEL_WITHOUT_BACKEND'
+  | 'CONFIG_RERANKER_INCOMPLETE';
 
 /** One thing that is wrong with a configuration. Neither text holds a value that could be secret. */
 export interface ConfigProblem {

@@ -10,6 +10,8 @@ type ModelSettings = Pick<
   | 'llmModel'
   | 'autoTagBackend'
   | 'autoTagBaseUrl'
+  | 'rerankerEnabled'
+  | 'rerankerBaseUrl'
 >;
 
 /** What is wrong with the settings of models together. */
@@ -21,6 +23,7 @@ export function modelProblems(settings: ModelSettings): ConfigProblem[] {
     ...withoutAddress('llm', llmBackend, llmBaseUrl),
     ...withoutAddress('llm.auto_tag', autoTagBackend, autoTagBaseUrl ?? inherited),
     ...unused(settings),
+    ...withoutService(settings),
   ];
 }
 
@@ -46,6 +49,22 @@ function unused({ llmBackend, llmBaseUrl, llmModel }: ModelSettings): ConfigProb
       level: 'warning',
       message: `${name} is set without llm.backend, so no chat model is asked`,
       fix: 'set llm.backend, for example to local-native, or remove it',
+    },
+  ];
+}
+
+/** What is enabled and has no address orders nothing, and an address alone is not asked. */
+function withoutService({ rerankerEnabled, rerankerBaseUrl }: ModelSettings): ConfigProblem[] {
+  if (rerankerEnabled === (rerankerBaseUrl !== null)) return [];
+  const [given, missing] = rerankerEnabled
+    ? ['reranker.enabled', 'reranker.base_url']
+    : ['reranker.base_url', 'reranker.enabled'];
+  return [
+    {
+      code: 'CONFIG_RERANKER_INCOMPLETE',
+      level: 'warning',
+      message: `${given} is set without ${missing}, so no reranker is asked`,
+      fix: `set ${missing}, or remove ${given}`,
     },
   ];
 }

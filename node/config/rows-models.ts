@@ -1,9 +1,12 @@
 import { EMBED_BATCH_MAX } from '../../protocol/base/limits.js';
-import { MODEL_CALL_TIMEOUT_MS, MODEL_CALLS_PER_DAY } from '../../protocol/base/model-limits.js';
+import {
+  MODEL_CALL_TIMEOUT_MS,
+  MODEL_CALLS_PER_DAY,
+  RERANK_TIMEOUT_MS,
+} from '../../protocol/base/model-limits.js';
 import { MODEL_ALIASES } from './model-vendors.js';
 import type { SettingRows } from './setting-row.js';
 
-const LATER = 'Validated now, read when remote models come.';
 /** Selectors of a chat model (interface §2.12, "Backends"). */
 const LLM_BACKENDS = ['none', 'local-native', 'compatible', 'openai-compatible', ...MODEL_ALIASES] as const;
 const ONE_OF_THEM = "local-native, compatible, none, or a vendor's name";
@@ -167,16 +170,41 @@ export const MODEL_ROWS = {
   rerankerEnabled: {
     type: 'boolean',
     default: false,
+    env: 'SVC_RERANK_ENABLED',
     config: 'reranker.enabled',
     legacy: 'cross_encoder',
-    later: true,
-    doc: `Rerank what recall found with a cross encoder. ${LATER}`,
+    doc: 'Have a cross encoder order the first 20 rows that recall found; needs reranker.base_url.',
+  },
+  rerankerBaseUrl: {
+    type: 'text',
+    default: null,
+    check: urlProblem,
+    env: 'SVC_RERANK_BASE_URL',
+    config: 'reranker.base_url',
+    doc: 'Service that answers POST /rerank in the compatible shape. /v1 is added to an address without a path.',
   },
   rerankerModel: {
     type: 'text',
-    default: null,
+    default: 'ms-marco-MiniLM-L-6-v2',
+    env: 'SVC_RERANK_MODEL',
     config: 'reranker.model',
-    later: true,
-    doc: `Model of the reranker. ${LATER}`,
+    doc: 'Model of the reranker, passed through as it is.',
+  },
+  rerankerApiKey: {
+    type: 'secret',
+    default: null,
+    env: 'SVC_RERANK_API_KEY',
+    secretSection: 'reranker',
+    doc: 'Key of the reranker.',
+  },
+  rerankerTimeoutMs: {
+    type: 'integer',
+    default: RERANK_TIMEOUT_MS,
+    unit: 'ms',
+    min: 50,
+    max: 30_000,
+    env: 'SVC_RERANK_TIMEOUT_MS',
+    config: 'reranker.timeout_ms',
+    doc: 'A recall waits so long for the reranker, then answers in its own order.',
   },
 } as const satisfies SettingRows;

@@ -9,6 +9,7 @@ import { chatTarget } from '../models/chat-target.js';
 import { under } from '../outbound/under.js';
 import { systemClock } from '../seams.js';
 import { openEmbedder, remoteTarget } from '../semantics/open-embedder.js';
+import { openReranker } from '../semantics/reranker/open-reranker.js';
 import type { ContentFacts } from './database-facts.js';
 import { httpGet } from './http-get.js';
 import { type Section, SectionBuilder } from './report.js';
@@ -20,6 +21,8 @@ interface Model {
   readonly key: Secret | null;
 }
 
+const PROBED_TEXTS = ['The service reranks.', 'The ferry leaves at two.'];
+const PROBE_MS = 10_000;
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** Checks whether the embedder can be reached (reference-mcp-cli §2.2). */
@@ -77,6 +80,35 @@ export async function checkLlm(
     section.warn('LLM_NOT_USABLE', `the model of [${name}] is not asked`, target as string);
   }
   return showUse(section, settings, content?.modelUse ?? [], nowMs).done();
+}
+
+/** Asks the reranker about two sentences of this program. */
+export async function checkReranker(settings: Settings, scheduler: Scheduler): Promise<Section> {
+  const section = new SectionBuilder('Reranker reachability');
+  const { rerankerEnabled, rerankerBaseUrl: address, rerankerModel: model, rerankerApiKey: key } = settings;
+  if (!rerankerEnabled || address === null) return section.unused('not configured').done();
+  const url = new URL(address);
+  section.fact('model', model).fact('address', shownUrl(address));
+  if (key !== null && url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) {
+    return section
+      .warn('RERANKER_KEY_IN_CLEAR', 'the key is sent over plain http', 'use an https base_url')
+      .done();
+  }
+  const reranker = openReranker({ settings, scheduler, clock: systemClock, log: stderrLog('silent') });
+  const began = systemClock.monotonicMs();
+  const found = await reranker.relevances('Does the service rerank?', PROBED_TEXTS, began + PROBE_MS);
+  const { lastError } = reranker.state();
+  await reranker.close();
+  if (typeof found !== 'string') {
+    section.info('RERANKER_REACHABLE', `${url.host} answers`);
+  } else {
+    section.warn(
+      'RERANKER_UNREACHABLE',
+      `${lastError ?? `${url.host} did not answer in time`}; recall keeps its own order`,
+      'correct [reranker], start the service, or raise reranker.timeout_ms',
+    );
+  }
+  return section.done();
 }
 
 function showUse(

@@ -20,7 +20,7 @@ import { checkJobs } from './check-jobs.js';
 import { checkKeys } from './check-keys.js';
 import { checkLimits } from './check-limits.js';
 import { checkMesh, skewsOf } from './check-mesh.js';
-import { checkEmbeddings, checkLlm } from './check-models.js';
+import { checkEmbeddings, checkLlm, checkReranker } from './check-models.js';
 import { checkCapabilities } from './check-node.js';
 import { checkRemote } from './check-remote.js';
 import { checkStorage } from './check-storage.js';
@@ -53,9 +53,10 @@ export async function examineNode(
   const owner = content?.owner ?? null;
   const daemonLives = owner !== null && owner.role === 'daemon' && owner.expiresAtMs > nowMs;
   const running = more.hooks === true && daemonLives ? await runningHooks(settings) : null;
-  const [embeddings, llm, capabilities, mesh] = await Promise.all([
+  const [embeddings, llm, reranker, capabilities, mesh] = await Promise.all([
     checkEmbeddings(settings, systemScheduler),
     checkLlm(settings, content, nowMs, systemScheduler),
+    checkReranker(settings, systemScheduler),
     checkCapabilities(settings, daemonLives, CATALOGUE.tools.length, systemScheduler),
     examineMesh(settings, keys.peerId, daemonLives, nowMs),
   ]);
@@ -72,6 +73,7 @@ export async function examineNode(
     checkJobs(content, nowMs),
     embeddings,
     llm,
+    reranker,
     capabilities,
     checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
     withIntegrity(mesh.section, content, settings, nowMs),

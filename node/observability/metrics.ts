@@ -114,6 +114,19 @@ export class Metrics {
     'Requests to chat models of this day (UTC), of all processes on the database',
   );
 
+  readonly #rerankRequests = new Counter({
+    name: 'svc_rerank_requests_total',
+    help: 'Requests to the reranker, by outcome: ok, failed',
+    labelNames: ['outcome'] as const,
+    registers: [this.#registry],
+  });
+  readonly #rerankSeconds = new Histogram({
+    name: 'svc_rerank_request_duration_seconds',
+    help: 'Seconds that recalls waited for the reranker',
+    buckets: DURATION_BUCKETS_S,
+    registers: [this.#registry],
+  });
+
   readonly #webhookAttempts = new Counter({
     name: 'svc_webhook_attempts_total',
     help: 'Attempts to deliver an event, by what became of the event: ack, retry, dead, dropped, gone',
@@ -221,6 +234,11 @@ export class Metrics {
     this.#modelTokens.inc({ feature, direction: 'in' }, tokensIn);
     this.#modelTokens.inc({ feature, direction: 'out' }, tokensOut);
     this.#modelSeconds.observe(ms / 1000);
+  }
+
+  rerankRequest(outcome: 'ok' | 'failed', ms: number): void {
+    this.#rerankRequests.inc({ outcome });
+    this.#rerankSeconds.observe(ms / 1000);
   }
 
   setModelRequestsToday(requests: number): void {

@@ -12,6 +12,7 @@ import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';
 import type { Models } from '../models/models.js';
+import type { Reranker } from '../semantics/reranker/reranker.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import type { PolicyOutcome } from './governance-hooks.js';
@@ -92,6 +93,7 @@ export interface Replication {
 export interface ReadServices {
   readonly store: ReadStore;
   readonly semantic: SemanticIndex;
+  readonly reranker: Reranker;
   /** The chat models; `askModel` asks one within the limits of a call. */
   readonly models: Models;
   readonly tokens: TokenCounter;

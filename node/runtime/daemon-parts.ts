@@ -33,6 +33,8 @@ import { SocketNames } from '../private-socket.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import { openReranker, type RerankerParts } from '../semantics/reranker/open-reranker.js';
+import type { Reranker } from '../semantics/reranker/reranker.js';
 import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
 import { WebhookSender } from '../webhooks/sender.js';
 import { DaemonCondition } from './daemon-condition.js';
@@ -92,6 +94,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     store: storage.store,
     hooks: hooks.hooks,
     semantic: semantic?.role ?? NO_SEMANTICS,
+    reranker: rerankerOf(settings, log, metrics),
     models: modelsOf(settings, storage, log, metrics),
     tokens: new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler }),
     touches,
@@ -153,6 +156,12 @@ function modelsOf(settings: Settings, { store }: DaemonStorage, log: Log, metric
   const seams = { clock: systemClock, scheduler: systemScheduler };
   const onCall: ModelsParts['onCall'] = (feature, call) => metrics.modelRequest(feature, call);
   return openModels({ ...seams, settings, store, log, onCall });
+}
+
+function rerankerOf(settings: Settings, log: Log, metrics: Metrics): Reranker {
+  const seams = { clock: systemClock, scheduler: systemScheduler };
+  const onRequest: RerankerParts['onRequest'] = (outcome, ms) => metrics.rerankRequest(outcome, ms);
+  return openReranker({ ...seams, settings, log, onRequest });
 }
 
 /** Who belongs to the mesh, and how messages reach them. */

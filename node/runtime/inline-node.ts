@@ -16,6 +16,7 @@ import type { Catalogue, Services } from '../pipeline/call.js';
 import { SocketNames } from '../private-socket.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
+import { openReranker } from '../semantics/reranker/open-reranker.js';
 import { inlineTokenCounter } from '../semantics/token-counter.js';
 import { openForWriting } from '../threads/open-for-writing.js';
 import { DatabaseDamage } from './database-damage.js';
@@ -84,12 +85,11 @@ export async function openInlineNode(
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;
   const hooks = openInlineHooks(settings, store, log, role);
-  const models = openModels({ settings, store, log, clock: systemClock, scheduler: systemScheduler });
+  const asked = { ...openAsked(settings, store, log), semantic };
   const services = servicesOf(identity, {
     store,
     hooks: hooks.hooks,
-    semantic,
-    models,
+    ...asked,
     tokens: inlineTokenCounter(),
     touches,
     settings,
@@ -126,11 +126,17 @@ export async function openInlineNode(
     async close() {
       // Calls of other processes still need the parts below.
       await background?.endDuties();
-      await models.close();
+      for (const part of [asked.models, asked.reranker]) await part.close();
       await hooks.close();
       for (const part of [touches, background, semantic, store]) await part?.close();
     },
   };
+}
+
+/** What is asked over HTTP where the settings name it. */
+function openAsked(settings: Settings, store: Store, log: Log): Pick<Services, 'models' | 'reranker'> {
+  const parts = { settings, log, clock: systemClock, scheduler: systemScheduler };
+  return { models: openModels({ ...parts, store }), reranker: openReranker(parts) };
 }
 
 /** No operator can answer the questions of hooks here. The children of a command begin with the first event. */

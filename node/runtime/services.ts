@@ -12,6 +12,7 @@ type OwnParts = Pick<
   | 'store'
   | 'hooks'
   | 'semantic'
+  | 'reranker'
   | 'models'
   | 'tokens'
   | 'touches'

@@ -10,12 +10,13 @@ import { checkpoint } from './database-file.js';
  */
 export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Promise<void> {
   const { settings, log, identity, http, local, mesh, hooks, touches, duties, storage, files } = parts;
-  const { models } = parts.services;
+  const { models, reranker } = parts.services;
   const graceMs = settings.shutdownGraceMs;
   const deadlineMs = systemClock.monotonicMs() + graceMs;
   // Calls that wait for an operator or for a model are answered now.
   hooks.hooks.questions?.close();
   await attempt(log, 'models', () => models.close());
+  await attempt(log, 'reranker', () => reranker.close());
   await Promise.all([http.drain(graceMs), mesh.drain(graceMs), local.drain(graceMs)]);
   await attempt(log, 'mesh', () => mesh.close());
   await attempt(log, 'hooks', () => hooks.close());

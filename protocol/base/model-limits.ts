@@ -15,3 +15,14 @@ export const SESSION_SUMMARY_MS = 5000;
 export const MODEL_USE_DAYS = 90;
 /** Characters of an answer that a reader looks at. */
 export const MODEL_ANSWER_CHARACTERS_MAX = 65_536;
+/** The first rows of a ranking that a reranker orders (reference-gaps §8), and the share of its word. */
+export const RERANK_ROWS_MAX = 20;
+export const RERANK_WEIGHT = 0.4;
+/** Characters of a text that a reranker reads: about 256 tokens of English, and as many of a script without spaces. */
+export const RERANK_TEXT_CHARACTERS = { spaced: 1000, unspaced: 300 } as const;
+/** One request to a reranker: a recall waits for it. */
+export const RERANK_TIMEOUT_MS = 1000;
+export const RERANK_CONNECT_TIMEOUT_MS = 1000;
+export const RERANK_RESPONSE_BYTES_MAX = 256 * 1024;
+/** Requests at the same time; further recalls keep the order of the ranking. */
+export const RERANK_REQUESTS_MAX = 8;

@@ -29,15 +29,19 @@ export interface Recalled {
   readonly scores: readonly number[];
   /** Rows that are not marked as weak. */
   readonly sure: number;
-  readonly mode: 'hybrid' | 'keyword';
+  readonly mode: 'hybrid' | 'hybrid+rerank' | 'keyword';
 }
 
-/** The embedder that the environment configures: that of a bench may be another than the built-in one. */
-function embedderOf(environment: NodeJS.ProcessEnv): SettingFlags {
-  const own = Object.entries(environment).filter(([name]) => name.startsWith('SVC_EMBED_'));
+/** The embedder and the reranker that the environment configures. */
+function configured(environment: NodeJS.ProcessEnv): { embedder: SettingFlags; reranker: SettingFlags } {
+  const own = Object.entries(environment).filter(([name]) => /^SVC_(?:EMBED|RERANK)_/.test(name));
   const settings = loadSettings({}, { env: { ...Object.fromEntries(own), SVC_NO_CONFIG: '1' } });
   const { home, embedBackend, embedBaseUrl, embedModel, embedDim, embedModelFolder, embedApiKey } = settings;
-  return { home, embedBackend, embedBaseUrl, embedModel, embedDim, embedModelFolder, embedApiKey };
+  const { rerankerEnabled, rerankerBaseUrl, rerankerModel, rerankerApiKey, rerankerTimeoutMs } = settings;
+  return {
+    embedder: { home, embedBackend, embedBaseUrl, embedModel, embedDim, embedModelFolder, embedApiKey },
+    reranker: { rerankerEnabled, rerankerBaseUrl, rerankerModel, rerankerApiKey, rerankerTimeoutMs },
+  };
 }
 
 /**
@@ -55,11 +59,14 @@ export class MemoryClient {
   static async open(
     home: string,
     keyword: boolean,
-    embedded: SettingFlags = embedderOf(process.env),
+    embedded: SettingFlags = configured(process.env).embedder,
   ): Promise<MemoryClient> {
     const settings = loadSettings(
       // What survives a power loss is not measured here.
-      { home, embedBackend: 'none', synchronous: 'OFF', logLevel: 'error' },
+      {
+        ...{ home, embedBackend: 'none', synchronous: 'OFF', logLevel: 'error' },
+        ...configured(process.env).reranker,
+      },
       { env: { SVC_NO_CONFIG: '1' } },
     );
     const node = await openInlineNode(settings, 'cli');

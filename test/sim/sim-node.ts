@@ -15,6 +15,7 @@ import { DeferredTouches } from '../../node/runtime/touch-queue.js';
 import { RememberedVerifications } from '../../node/runtime/verifications.js';
 import { countsWithin } from '../../node/semantics/budget.js';
 import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
+import { NO_RERANKER } from '../../node/semantics/reranker/no-reranker.js';
 import type { TokenCounter } from '../../node/semantics/token-counter.js';
 import { type Appended, ok, type Result } from '../../protocol/base/result.js';
 import type { Signer } from '../../protocol/base/seams.js';
@@ -219,6 +220,7 @@ export class SimNode {
     const services: Services = {
       store: wrapped,
       semantic: NO_SEMANTICS,
+      reranker: NO_RERANKER,
       models: NO_MODELS,
       tokens: quarters,
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),

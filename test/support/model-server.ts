@@ -62,6 +62,10 @@ export class ModelServer {
   /** Milliseconds before each answer. */
   delayMs = 0;
   retryAfter: string | null = null;
+  /** How relevant `/rerank` finds a text; null for the share of the words of the query. */
+  scores: ((text: string) => number) | null = null;
+  /** What `/rerank` answers instead. */
+  reranks: object | null = null;
   /** Requests whose client went away before the answer. */
   gone = 0;
   /** Requests under way, and the most that were at the same time. */
@@ -172,7 +176,7 @@ export class ModelServer {
   }
 
   private answerTo(mood: ModelMood, asked: ModelAsked): object {
-    if (asked.path.endsWith('/rerank')) return reranked(asked.body);
+    if (asked.path.endsWith('/rerank')) return this.reranks ?? reranked(asked.body, this.scores);
     const script = this.script.shift() ?? this.says;
     const content = typeof script === 'string' ? script : script(asked);
     const end = mood === 'cap' ? 'length' : 'stop';
@@ -189,18 +193,23 @@ export class ModelServer {
   }
 }
 
-/** Scores documents by the words that they share with the query. */
-function reranked({ query, documents }: Readonly<Record<string, unknown>>): object {
-  const wordsOf = (text: unknown) =>
-    new Set(
-      String(text)
-        .toLowerCase()
-        .match(/[\p{L}\p{N}]+/gu) ?? [],
-    );
+/** Scores documents, best first. */
+function reranked(
+  { query, documents }: Readonly<Record<string, unknown>>,
+  scores: ModelServer['scores'],
+): object {
   const wanted = wordsOf(query);
+  const shareOf = (text: string) =>
+    [...wordsOf(text)].filter((word) => wanted.has(word)).length / Math.max(1, wanted.size);
   const results = ((documents ?? []) as readonly unknown[]).map((document, index) => {
-    const shared = [...wordsOf(document)].filter((word) => wanted.has(word)).length;
-    return { index, relevance_score: shared / Math.max(1, wanted.size) };
+    return { index, relevance_score: (scores ?? shareOf)(String(document)) };
   });
   return { results: results.sort((a, b) => b.relevance_score - a.relevance_score) };
 }
+
+const wordsOf = (text: unknown): ReadonlySet<string> =>
+  new Set(
+    String(text)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [],
+  );

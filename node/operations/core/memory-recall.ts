@@ -10,6 +10,7 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { applyBudget } from '../../semantics/budget.js';
 import { NO_SEMANTICS } from '../../semantics/no-semantics.js';
+import type { RerankAbsence } from '../../semantics/reranker/reranker.js';
 import type { SemanticAbsence } from '../../semantics/semantic-index.js';
 import type { TokenCounter } from '../../semantics/token-counter.js';
 import { attestedLinks } from '../graph/attested-links.js';
@@ -23,6 +24,7 @@ import { Passages } from './passage.js';
 import { provenanceOf } from './provenance.js';
 import { recallHooks } from './recall-hooks.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
+import { type Reranked, rerank, rowsToRank } from './rerank.js';
 
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
@@ -42,7 +44,7 @@ export const memoryRecall = defineOperation({
       ),
     ),
     count: z.int(),
-    mode: z.enum(['hybrid', 'keyword', 'denied_by_hook']),
+    mode: z.enum(['hybrid', 'hybrid+rerank', 'keyword', 'denied_by_hook']),
     tokens_used: z.int(),
     budget_tokens: z.int().optional(),
     truncated: z.literal(true).optional(),
@@ -108,7 +110,8 @@ async function recall(call: ReadCall, input: RecallInput) {
     attachedStandards(call, namespace, viewer),
   ]);
   if (!found.ok) return failed(found.error);
-  const { evidence, answer } = found.value;
+  const { answer } = found.value;
+  const mode = modeOf(found.value);
   const texts = textsOf(answer.rows, query, input.content);
   const counted = await tokensWithin(tokens, texts, input.budget_tokens);
   if (!counted.ok) return failed(counted.error);
@@ -132,7 +135,7 @@ async function recall(call: ReadCall, input: RecallInput) {
     call,
     rows.map(({ memory }) => memory),
   );
-  record(call, { recallId, retriever: answer.mode, memories, scores, used });
+  record(call, { recallId, retriever: mode, memories, scores, used });
   const cut = answer.truncated && rows.length === answer.rows.length;
   const below = answer.rows.length === 0 ? await emptyAbove(call, recallScope(call, input).namespace) : {};
   return ok({
@@ -142,15 +145,15 @@ async function recall(call: ReadCall, input: RecallInput) {
       return { ...shown, score: scores[index], ...weak, ...decorated[index] } as never;
     }),
     count: memories.length,
-    mode: answer.mode,
+    mode,
     tokens_used: budget.tokensUsed,
     ...(input.budget_tokens === undefined ? {} : { budget_tokens: input.budget_tokens }),
     ...(cut ? { truncated: true as const } : {}),
     ...attached,
     recall_id: recallId,
     ...below,
-    ...noteOf(evidence, answer, input),
-    meta: { ...metaOf(answer, evidence, input), ...budget.meta },
+    ...noteOf(found.value, input),
+    meta: { ...metaOf(found.value, input), ...budget.meta },
   });
 }
 
@@ -196,7 +199,8 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
   const { store, semantic } = call.services;
   const scope = recallScope(call, input);
   const { namespace } = scope;
-  const { limit, filter } = beforeDecay(call, input, scope);
+  const ranked = { ...scope, limit: rowsToRank(call, input, scope.limit) };
+  const { limit, filter } = beforeDecay(call, input, ranked);
   const request: RecallRequest = {
     ...filter,
     query,
@@ -223,14 +227,24 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
   const vectors = typeof evidence === 'string' ? null : evidence;
   const answer = await store.query({ kind: 'recall-memories', request: { ...request, vectors }, prepared });
   if (!answer.ok) return answer;
-  return ok({ evidence, answer: await withinTier(call, input, answer.value, scope.limit) });
+  const within = await withinTier(call, input, answer.value, ranked.limit);
+  return ok({ evidence, ...(await rerank(call, input, within, scope.limit)) });
 }
 
-function metaOf(answer: Answers['recall-memories'], evidence: object | string, input: RecallInput) {
+/** The rows of an answer, and what they were found with. */
+interface Found extends Reranked {
+  readonly evidence: VectorEvidence | SemanticAbsence;
+}
+
+const modeOf = ({ answer: { mode }, reranked }: Found): 'hybrid' | 'hybrid+rerank' | 'keyword' =>
+  mode === 'hybrid' && reranked === 'neural' ? 'hybrid+rerank' : mode;
+
+function metaOf({ answer, evidence, reranked }: Found, input: RecallInput) {
   const { mode, candidates, confidenceFilteredOut, belowMinScore, blendWeight } = answer;
   return {
     recall_mode: mode === 'hybrid' ? 'hybrid' : 'keyword_only',
-    reranker_used: 'none',
+    reranker_used: reranked === 'neural' ? 'neural' : 'none',
+    ...(reranked === 'neural' || reranked === 'none' ? {} : { rerank: reranked }),
     ...(typeof evidence === 'string' ? { semantic: evidence } : {}),
     candidate_counts: { fts: candidates.fts, hnsw: candidates.vector },
     below_min_score: belowMinScore,
@@ -253,15 +267,22 @@ const WORDS_ONLY: Readonly<Partial<Record<SemanticAbsence, string>>> = {
     'searched by words only, because no process embeds; start "mnemesh serve", or let SVC_HOME and SVC_EMBED_BACKEND be those of the process that does',
 };
 
-/** Why the answer has no row or weak ones, and why it was searched by words only. */
+/** One line for a recall that was meant to be reranked, and was not. */
+const NOT_RERANKED: Readonly<Record<RerankAbsence, string>> = {
+  busy: 'not reranked, because the reranker is busy',
+  late: 'not reranked, because the reranker did not answer in time',
+  failing: 'not reranked, because the reranker fails; "mnemesh doctor" says why',
+};
+
+/** Why the answer has no row or weak ones, why it was searched by words only, and why it was not reranked. */
 function noteOf(
-  evidence: VectorEvidence | SemanticAbsence,
-  { rows, belowMinScore }: Answers['recall-memories'],
+  { evidence, answer: { rows, belowMinScore }, reranked }: Found,
   input: RecallInput,
 ): { readonly note?: string } {
   const notes: string[] = [];
   const wordsOnly = typeof evidence === 'string' ? WORDS_ONLY[evidence] : undefined;
   if (wordsOnly !== undefined) notes.push(wordsOnly);
+  if (reranked !== 'neural' && reranked !== 'none') notes.push(NOT_RERANKED[reranked]);
   const [first] = rows;
   if (first === undefined) {
     const below = `; ${belowMinScore} scored below ${minScoreOf(input)}, and min_score 0 returns them`;

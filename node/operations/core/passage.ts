@@ -8,6 +8,13 @@ const SPACED = { most: 240, least: 50 };
 /** A script without spaces has about one token for each character. */
 const UNSPACED = { most: 80, least: 17 };
 const SHARE = 1 / 4;
+
+/** Characters that a passage may have at most, whatever the length of its text, by script. */
+export interface PassageLengths {
+  readonly spaced: number;
+  readonly unspaced: number;
+}
+
 /** How far before the first term the beginning of its sentence is looked for. */
 const LEAD_LENGTH = 60;
 const CUT = '…';
@@ -16,7 +23,10 @@ const CUT = '…';
 export class Passages {
   private readonly finder: TermFinder;
 
-  constructor(query: string) {
+  constructor(
+    query: string,
+    private readonly lengths: PassageLengths | null = null,
+  ) {
     this.finder = new TermFinder(query);
   }
 
@@ -26,13 +36,22 @@ export class Passages {
    */
   of(content: string): string {
     const text = content.replace(/\s+/g, ' ').trim();
-    const { most, least } = isUnspaced(text.slice(0, SPACED.most)) ? UNSPACED : SPACED;
-    const length = Math.min(most, Math.floor(least + text.length * SHARE));
+    const { length, least } = this.lengthFor(text);
     if (text.length <= length) return text;
     const first = firstOfBest(this.finder.places(text), Math.max(least, length - LEAD_LENGTH));
     const start = first === null ? 0 : beginningBefore(text, first);
     const end = endBefore(text, start, start + length);
     return `${start > 0 ? CUT : ''}${text.slice(start, end).trim()}${end < text.length ? CUT : ''}`;
+  }
+
+  private lengthFor(text: string): { readonly length: number; readonly least: number } {
+    const unspaced = isUnspaced(text.slice(0, SPACED.most));
+    if (this.lengths !== null) {
+      const length = unspaced ? this.lengths.unspaced : this.lengths.spaced;
+      return { length, least: length };
+    }
+    const { most, least } = unspaced ? UNSPACED : SPACED;
+    return { length: Math.min(most, Math.floor(least + text.length * SHARE)), least };
   }
 }
 

@@ -193,6 +193,11 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: [['1', true]],
   SVC_SKILLS_IMPORT_ROOT: [['/in', '/in']],
   SVC_SKILLS_EXPORT_ROOT: [['/out', '/out']],
+  SVC_RERANK_ENABLED: [['1', true]],
+  SVC_RERANK_BASE_URL: [['http://127.0.0.1:3', 'http://127.0.0.1:3']],
+  SVC_RERANK_MODEL: [['cross', 'cross']],
+  SVC_RERANK_API_KEY: [['a key', 'secret:a key']],
+  SVC_RERANK_TIMEOUT_MS: [['500', 500]],
   SVC_OPERATOR_PUBKEY: [['A'.repeat(43), 'A'.repeat(43)]],
 };
 
@@ -295,6 +300,8 @@ describe('the configuration file', () => {
     [reranker]
     enabled = true
     model = "cross"
+    base_url = "http://127.0.0.1:3"
+    timeout_ms = 77
     [confidence]
     auto = true
     decay = true
@@ -376,6 +383,8 @@ describe('the configuration file', () => {
     llmCallsPerDay: 44,
     rerankerEnabled: true,
     rerankerModel: 'cross',
+    rerankerBaseUrl: 'http://127.0.0.1:3',
+    rerankerTimeoutMs: 77,
     bootEnabled: false,
     bootRedactTitles: true,
     recallScopeNamespaces: ['a/b', 'c'],

@@ -147,6 +147,19 @@ const FAULTS: readonly Fault[] = [
   row('embedding server is down', 'EMBEDDINGS_UNREACHABLE', 'CRIT', async () => ({
     env: { SVC_EMBED_BACKEND: 'local-native', SVC_EMBED_BASE_URL: `http://127.0.0.1:${await freePort()}` },
   })),
+  row('reranker is down', 'RERANKER_UNREACHABLE', 'WARN', async () => ({
+    env: { SVC_RERANK_ENABLED: '1', SVC_RERANK_BASE_URL: `http://127.0.0.1:${await freePort()}` },
+  })),
+  row('key of the reranker in clear', 'RERANKER_KEY_IN_CLEAR', 'WARN', async () => ({
+    env: {
+      SVC_RERANK_ENABLED: '1',
+      SVC_RERANK_BASE_URL: 'http://reranker.example',
+      SVC_RERANK_API_KEY: KEY,
+    },
+  })),
+  row('reranker without an address', 'CONFIG_RERANKER_INCOMPLETE', 'WARN', async () => ({
+    env: { SVC_RERANK_ENABLED: '1' },
+  })),
   row('chat model is down', 'LLM_UNREACHABLE', 'CRIT', async () => ({
     env: {
       SVC_LLM_BACKEND: 'compatible',
@@ -361,6 +374,7 @@ describe('doctor', { concurrency: 2 }, () => {
         'Jobs',
         'Embeddings reachability',
         'LLM reachability',
+        'Reranker reachability',
         'Capabilities',
         'Audit',
         'Mesh',
@@ -368,7 +382,7 @@ describe('doctor', { concurrency: 2 }, () => {
     );
     assert.deepEqual(
       report.sections.filter(({ severity }) => severity === 'N/A').map(({ name }) => name),
-      ['Webhook', 'Jobs', 'Embeddings reachability', 'LLM reachability', 'Mesh'],
+      ['Webhook', 'Jobs', 'Embeddings reachability', 'LLM reachability', 'Reranker reachability', 'Mesh'],
     );
     assert.match(report.generated_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   });

@@ -1,6 +1,7 @@
 import type { ModelFeature } from '../../../models/features.js';
 import type { Condition, ReadCall } from '../../../pipeline/call.js';
 import { FAMILIES, type Family } from '../../../pipeline/operation.js';
+import { isReranking, type RerankerState } from '../../../semantics/reranker/reranker.js';
 import type { SemanticState } from '../../../semantics/semantic-index.js';
 
 export type RecallMode = 'hybrid' | 'degraded' | 'keyword_only';
@@ -20,13 +21,19 @@ export interface FamilyState {
   readonly tools: readonly string[];
 }
 
+/**
+ * What the node recalls and thinks with now (reference-mcp-cli §5.4): `semantic` with an embedder that answers, `smart` with a chat model
+ * too, `autonomous` with a reranker that answers besides.
+ */
+export type FeatureTier = 'keyword' | 'semantic' | 'smart' | 'autonomous';
+
 /** The data behind every shape of the report, read from the live node at the time of the call. */
 export interface Facts {
   readonly semantic: SemanticState;
   readonly condition: Condition;
   readonly mode: RecallMode;
-  /** `keyword` without an embedder that answers, else `smart` with a chat model, else `semantic` (reference-mcp-cli §5.4). */
-  readonly tier: 'keyword' | 'semantic' | 'smart';
+  readonly reranker: RerankerState;
+  readonly tier: FeatureTier;
   /** The chat model of [llm]; null where none is configured. */
   readonly llm: string | null;
   /** Whether a chat model is configured for a feature. */
@@ -51,14 +58,21 @@ function recallMode({ enabled, failing }: SemanticState): RecallMode {
 /** How the node recalls right now. */
 export function recallFacts({
   services,
-}: ReadCall): Pick<Facts, 'semantic' | 'mode' | 'tier' | 'llm' | 'asks'> {
+}: ReadCall): Pick<Facts, 'semantic' | 'reranker' | 'mode' | 'tier' | 'llm' | 'asks'> {
   const semantic = services.semantic.state();
   const mode = recallMode(semantic);
   const { models } = services;
   const llm = models.state().models.llm?.model ?? null;
   const asks = (feature: ModelFeature) => models.missing(feature) === null;
-  const tier = mode !== 'hybrid' ? 'keyword' : llm === null ? 'semantic' : 'smart';
-  return { semantic, mode, tier, llm, asks };
+  const reranker = services.reranker.state();
+  const tier = tierOf(mode, llm !== null, isReranking(reranker));
+  return { semantic, reranker, mode, tier, llm, asks };
+}
+
+function tierOf(mode: RecallMode, hasModel: boolean, reranks: boolean): FeatureTier {
+  if (mode !== 'hybrid') return 'keyword';
+  if (!hasModel) return 'semantic';
+  return reranks ? 'autonomous' : 'smart';
 }
 
 export function factsOf(call: ReadCall): Facts {

@@ -3,14 +3,12 @@ import { HALF_LIFE_DAYS, TIER_FLOORS } from '../../../../protocol/memory/confide
 import { KINDS } from '../../../../protocol/memory/memory.js';
 import { WEBHOOK_EVENTS } from '../../../../protocol/webhooks/event-types.js';
 import type { Settings } from '../../../config/settings.js';
+import { isReranking } from '../../../semantics/reranker/reranker.js';
 import { VERSION } from '../../../version.js';
 import type { Facts } from './facts.js';
 import type { RuntimeCounters } from './runtime-counters.js';
 
 const NONE = 'none';
-
-/** No cross-encoder reranks yet. */
-const CROSS_ENCODER: string = NONE;
 
 /** A feature with its own operation: planned until the operation exists. */
 const planned = (exists: boolean) => ({
@@ -19,17 +17,17 @@ const planned = (exists: boolean) => ({
   enabled: exists,
 });
 
-export function models({ semantic, llm }: Pick<Facts, 'semantic' | 'llm'>) {
+export function models({ semantic, llm, reranker }: Pick<Facts, 'semantic' | 'llm' | 'reranker'>) {
   return {
     embedding: semantic.enabled ? semantic.model : NONE,
     embedding_dim: semantic.enabled ? semantic.dim : 0,
     llm: llm ?? NONE,
-    cross_encoder: CROSS_ENCODER,
+    cross_encoder: reranker.model ?? NONE,
   };
 }
 
 /** The flags that v1 and v2 share; `memory_reflection` differs. */
-export function featureFlags({ mode, embedderLoaded, has, asks }: Facts) {
+export function featureFlags({ mode, reranker, embedderLoaded, has, asks }: Facts) {
   return {
     keyword_search: true,
     semantic_search: mode === 'hybrid',
@@ -38,20 +36,20 @@ export function featureFlags({ mode, embedderLoaded, has, asks }: Facts) {
     auto_consolidation: asks('consolidate') && has('memory_consolidate'),
     auto_tagging: asks('auto_tag') && has('memory_auto_tag'),
     contradiction_analysis: asks('detect_contradiction') && has('memory_detect_contradiction'),
-    cross_encoder_reranking: CROSS_ENCODER !== NONE,
+    cross_encoder_reranking: isReranking(reranker),
     memory_reflection: has('memory_reflect'),
     embedder_loaded: embedderLoaded,
   };
 }
 
-export const rerankerActive = (): string => (CROSS_ENCODER === NONE ? 'off' : 'neural');
+export const rerankerActive = ({ reranker }: Facts): string => (isReranking(reranker) ? 'neural' : 'off');
 
 export function features(facts: Facts) {
   return {
     ...featureFlags(facts),
     memory_reflection: planned(facts.has('memory_reflect')),
     recall_mode_active: facts.mode,
-    reranker_active: rerankerActive(),
+    reranker_active: rerankerActive(facts),
     // The ranking has no boost for reflections: a factor of 1 at every depth.
     reflection_boost: { boost: 1, per_depth_increment: 0, max_depth_cap: 0 },
   };

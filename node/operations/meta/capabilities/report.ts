@@ -47,6 +47,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     degraded: facts.condition.degraded,
     pending_embeddings: facts.condition.pendingEmbeddings,
     ...(facts.semantic.lastError === null ? {} : { embedder_error: facts.semantic.lastError }),
+    ...(facts.reranker.lastError === null ? {} : { reranker_error: facts.reranker.lastError }),
     ...(await embedding(call, facts)),
   };
   if (version === '2') return second;
@@ -58,7 +59,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     your_harness_supports_deferred_registration: false,
     writes_through: facts.condition.writer,
     recall_mode_active: facts.mode,
-    reranker_active: rerankerActive(),
+    reranker_active: rerankerActive(facts),
     embedder_loaded: facts.embedderLoaded,
     ...runtime,
     federation: federation(facts),
