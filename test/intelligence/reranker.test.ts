@@ -13,6 +13,7 @@ import {
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { type ModelMood, ModelServer } from '../support/model-server.js';
+import { until } from '../support/wait.js';
 import { MovedClock, secret } from './open-test-models.js';
 
 type Row = Record<string, unknown>;
@@ -279,7 +280,7 @@ describe('a reranker', () => {
     const one = open({ rerankerTimeoutMs: 20_000 });
     server.mood = 'hang';
     const asked = one.relevances('ferry', ['a', 'b'], clock.monotonicMs() + 20_000);
-    while (server.asked.length === 0) await new Promise((resume) => setTimeout(resume, 5));
+    await until('the service is asked', () => server.asked.length === 1);
     const began = performance.now();
     await one.close();
     assert.equal(await asked, 'late');
@@ -316,12 +317,10 @@ describe('a daemon with embedder, chat model and reranker', { timeout: 120_000 }
     };
     for (const title of ['Ferry one', 'Ferry two'])
       await send('/memories', { title, content: `The ${title} leaves at two.` });
-    let answer: Row = {};
-    for (let tries = 0; tries < 200 && answer['mode'] !== 'hybrid+rerank'; tries += 1) {
-      await new Promise((resume) => setTimeout(resume, 50));
-      answer = await send('/recall', { context: 'when does the ferry leave?' });
-    }
-    assert.equal(answer['mode'], 'hybrid+rerank');
+    await until('a recall is reranked', async () => {
+      const { mode } = await send('/recall', { context: 'when does the ferry leave?' });
+      return mode === 'hybrid+rerank';
+    });
     assert.equal((await send('/capabilities'))['tier'], 'autonomous');
     const text = await (await fetch(`${daemon.base}/metrics`)).text();
     assert.match(text, /svc_rerank_requests_total\{outcome="ok"\} [1-9]/);
