@@ -29,25 +29,37 @@ export function jsonAnswer<S extends z.ZodType>(
 /** How an answer of one item for each line is read. */
 export interface LineRules<T> {
   readonly itemsMax: number;
+  /** What else parts items, beside the ends of lines; one that is no item leaves its line out. */
+  readonly separator?: string;
   /** The item of a line without its bullet or number; null leaves the line out. */
   readonly item: (line: string) => T | null;
   /** What the model is told when no line is an item. */
   readonly none: string;
 }
 
-/** Reads an answer with one item for each line; more than the first items are left out. */
-export function linesAnswer<T>({ itemsMax, item, none }: LineRules<T>): ReadAnswer<readonly T[]> {
+/** Reads an answer with one item for each line, or a JSON list of texts; more than the first items are left out. */
+export function linesAnswer<T>({ itemsMax, separator, item, none }: LineRules<T>): ReadAnswer<readonly T[]> {
   return (answer) => {
     if (answer.length > MODEL_ANSWER_CHARACTERS_MAX) return tooLong(MODEL_ANSWER_CHARACTERS_MAX);
     const items = new Set<T>();
-    for (const line of answer.split(/\r?\n/)) {
-      if (items.size >= itemsMax) break;
+    for (const line of linesOf(answer)) {
       if (line.length > LINE_CHARACTERS_MAX) continue;
-      const found = item(bare(line));
-      if (found !== null) items.add(found);
+      const parts = separator === undefined ? [line] : bare(line).split(separator);
+      const found = parts.map((part) => item(bare(part)));
+      // A line with anything else between its items is no list.
+      if (found.includes(null)) continue;
+      for (const one of found) if (items.size < itemsMax) items.add(one!);
     }
     return items.size === 0 ? { ok: false, problem: none } : { ok: true, value: [...items] };
   };
+}
+
+/** The lines of an answer without its fence of code; the texts of a JSON list are lines too. */
+function linesOf(answer: string): readonly string[] {
+  const text = withoutFence(answer);
+  const list = text.startsWith('[') ? parsed(text) : undefined;
+  const isList = Array.isArray(list) && list.every((entry) => typeof entry === 'string');
+  return isList ? list : text.split(/\r?\n/);
 }
 
 const tooLong = (charactersMax: number) =>

@@ -32,6 +32,22 @@ describe('tags by a model', () => {
     return (memory as { tags: string[] }).tags;
   };
 
+  it('are the same, however the model lists them', async () => {
+    const lists = [
+      '["Deploy", "Window", "Sunday"]',
+      '```json\n["Deploy",\n "Window",\n "Sunday"]\n```',
+      'deploy, window, sunday',
+      '- deploy\n- window, sunday\n',
+      '```\ndeploy\nwindow\nsunday\n```',
+    ];
+    for (const [at, says] of lists.entries()) {
+      server.says = says;
+      const id = await store({ title: `Window ${at}` });
+      const { new_tags: tags } = await node.run('memory_auto_tag', { id });
+      assert.deepEqual(tags, ['deploy', 'window', 'sunday'], says);
+    }
+  });
+
   it('are added to those of the memory, and asking again adds nothing', async () => {
     const id = await store();
     const tags = ['old', 'deploy', 'window', 'sunday'];

@@ -27,6 +27,7 @@ export const tagQuestion = (memory: {
   maxTokens: ANSWER_TOKENS,
   read: linesAnswer({
     itemsMax: SUGGESTED_TAGS_MAX,
+    separator: ',',
     item: tagOf,
     none: `it has no tag: write each tag on a line of its own, with ${SUGGESTED_TAG_LENGTH_MAX} characters at most.`,
   }),
