@@ -37,6 +37,7 @@ export const personaCommand = defineCommand({
       if (!answer.ok && (!writes || isOfInput(answer.error.code))) return failed(answer.error);
       if (!answer.ok) {
         await terminal.complain(failureText(answer.error, json, ''));
+        if (answer.error.code === 'NO_REFLECTIONS' && !json) await terminal.complain(WHERE);
         return ok(NOT_WRITTEN);
       }
       const persona = answer.value['persona'] as Persona | null;
@@ -44,11 +45,13 @@ export const personaCommand = defineCommand({
       else if (persona !== null) await terminal.print(textOf(persona));
       else
         await terminal.complain(
-          `no persona of ${input.entity_id} lies in ${namespace}: --regenerate writes one\n`,
+          `no persona of ${input.entity_id} lies in ${namespace}: --regenerate writes one\n${WHERE}`,
         );
       return ok(persona === null ? NONE : 0);
     }),
 });
+
+const WHERE = '--namespace names the namespace of its reflections\n';
 
 const isOfInput = (code: string): boolean => code === 'VALIDATION_FAILED' || code === 'INVALID_ARGUMENT';
 

@@ -212,6 +212,11 @@ describe('the command persona', { timeout: 120_000 }, () => {
       out,
       /^They buy on Mondays\.\[\^1\].*## Sources.*\nversion 2 \(ns=global\), .*self_signed: /s,
     );
+    for (const words of [
+      ['persona', 'nobody'],
+      ['persona', 'nobody', '--regenerate'],
+    ])
+      assert.match((await run(daemon.home, words)).err, /in global.*\n--namespace names the namespace of /s);
   });
 
   it('is written with every second reflection where a policy says so, and put into a file', async () => {

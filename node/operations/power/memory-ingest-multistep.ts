@@ -20,7 +20,7 @@ import { tierLocked } from './tier-locked.js';
 const input = z.object({
   content: fields.content.describe('Text that goes through the pipeline'),
   namespace: fields.namespace.describe('Whose limits of the text count').optional(),
-  pipeline_variant: z.enum(PIPELINE_VARIANTS).default('two_phase'),
+  pipeline_variant: z.enum(PIPELINE_VARIANTS).default('two_phase').describe('Stages of the pipeline'),
   pipeline_override: pipeline.describe('Stages instead of those of the variant').optional(),
 });
 

@@ -56,10 +56,11 @@ export const below = ({ path, ...jail }: JailedPath, ...names: readonly string[]
 });
 
 /** What is wrong with a folder or file: it is not there, or something on its path is a symbolic link. Null when neither is. */
-export async function linkProblem({ path }: JailedPath): Promise<string | null> {
+export async function linkProblem({ path, root }: JailedPath): Promise<string | null> {
   try {
     return (await realpath(path)) === path ? null : 'leads through a symbolic link';
   } catch (error) {
+    if (codeOf(error) === 'ENOENT') return `is not there; a relative path begins in ${root}`;
     return `cannot be read (${codeOf(error)})`;
   }
 }
