@@ -12,11 +12,14 @@ import type { Workspace } from './workspace.js';
 const NAMESPACE = 'bench/intelligence';
 const CLIENTS = [1, 8];
 const ROUNDS = 3;
+/** How long tags are counted. */
+const TAGS_MS = 5000;
 
 /** What stores cost beside a chat model, and what a question costs beside the model itself. */
 export const intelligenceBench: Bench = {
   name: 'intelligence',
-  summary: 'Stores without a chat model, with one, and while it is asked; questions beside the bare model.',
+  summary:
+    'Stores without a chat model, with one, while it is asked, and tagged by it; questions beside the bare model.',
   usage: '[--clients 1,8] [--seconds 4] [--iterations 200]',
   run: runIntelligence,
 };
@@ -36,12 +39,10 @@ interface Row {
 }
 
 async function runIntelligence({ options, progress, workspace }: BenchContext): Promise<BenchResult> {
-  const durationMs = (options.seconds ?? (options.quick ? 0.5 : 4)) * 1000;
-  const times = { warmupMs: options.quick ? 100 : 1000, durationMs };
   const load = LoadGenerator.start(workspace);
   const model = await startModel(workspace);
   const asked = { SVC_LLM_BACKEND: 'local-native', SVC_LLM_BASE_URL: model, SVC_LLM_MODEL: 'scripted' };
-  const homes = [workspace.folder(), workspace.folder()] as const;
+  const homes = [workspace.folder(), workspace.folder(), workspace.folder()] as const;
   const bare = await startDaemonProcess(workspace, homes[0], {}, options.cpuProf);
   const smart = await startDaemonProcess(workspace, homes[1], asked, options.cpuProf);
   const sides: readonly Side[] = [
@@ -49,6 +50,34 @@ async function runIntelligence({ options, progress, workspace }: BenchContext): 
     { label: 'a chat model, not asked', daemon: smart, asks: false },
     { label: 'a chat model, asked by one client', daemon: smart, asks: true },
   ];
+  const context = { options, progress, load };
+  const rows = await measured(context, sides);
+  progress.step('intelligence: questions');
+  const samples = options.quick ? 20 : (options.iterations ?? 200);
+  const questions = {
+    bare: await timed(samples, () => askModel(model)),
+    asked: await timed(samples, () => askTags(smart.port)),
+  };
+  for (const daemon of [bare, smart]) await daemon.stop();
+  // Alone, as the jobs go on when the load has ended.
+  const tagging = { ...asked, SVC_AUTONOMOUS_HOOKS: '1' };
+  const tagger = await startDaemonProcess(workspace, homes[2], tagging, options.cpuProf);
+  const label = 'a chat model, each memory tagged (SVC_AUTONOMOUS_HOOKS=1)';
+  rows.push(...(await measured(context, [{ label, daemon: tagger, asks: false }])));
+  progress.step('intelligence: tags');
+  const tags = await tagsPerSecond(tagger.port, options.quick ? 500 : TAGS_MS);
+  await tagger.stop();
+  await load.stop();
+  const syncs = syncsPerSecond(homes[0], options.quick ? 200 : 1000);
+  return report(rows, { ...questions, tags }, syncs);
+}
+
+type Measuring = Pick<BenchContext, 'options' | 'progress'> & { readonly load: LoadGenerator };
+
+/** Stores at each side, in rounds that alternate. */
+async function measured({ options, progress, load }: Measuring, sides: readonly Side[]): Promise<Row[]> {
+  const durationMs = (options.seconds ?? (options.quick ? 0.5 : 4)) * 1000;
+  const times = { warmupMs: options.quick ? 100 : 1000, durationMs };
   const rows: Row[] = [];
   for (const clients of options.clients ?? CLIENTS) {
     const figures = sides.map((): LoadFigures[] => []);
@@ -63,16 +92,18 @@ async function runIntelligence({ options, progress, workspace }: BenchContext): 
     }
     for (const [index, { label }] of sides.entries()) rows.push({ label, clients, figures: figures[index]! });
   }
-  progress.step('intelligence: questions');
-  const samples = options.quick ? 20 : (options.iterations ?? 200);
-  const questions = {
-    bare: await timed(samples, () => askModel(model)),
-    asked: await timed(samples, () => askTags(smart.port)),
+  return rows;
+}
+
+/** How many memories a node tags in a second while jobs wait and nothing else goes on. */
+async function tagsPerSecond(port: number, durationMs: number): Promise<number> {
+  const done = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(/^svc_job_runs_total\{type="auto_tag",outcome="done"\} (\d+)$/m.exec(text)?.[1] ?? 0);
   };
-  for (const daemon of [bare, smart]) await daemon.stop();
-  await load.stop();
-  const syncs = syncsPerSecond(homes[0], options.quick ? 200 : 1000);
-  return report(rows, questions, syncs);
+  const [start, before] = [performance.now(), await done()];
+  await new Promise((resume) => setTimeout(resume, durationMs));
+  return ((await done()) - before) / ((performance.now() - start) / 1000);
 }
 
 /** The address of the model. */
@@ -130,13 +161,15 @@ async function timed(samples: number, act: () => Promise<void>): Promise<Percent
 interface Questions {
   readonly bare: Percentiles;
   readonly asked: Percentiles;
+  /** Memories that jobs tagged in a second. */
+  readonly tags: number;
 }
 
 /** The round in the middle; other work on the machine makes single rounds wrong. */
 const middle = (figures: readonly LoadFigures[], of: 'perSecond' | 'p50' | 'p99'): number =>
   figures.map((round) => round[of]).sort((a, b) => a - b)[Math.floor(figures.length / 2)]!;
 
-function report(rows: readonly Row[], { bare, asked }: Questions, syncs: number): BenchResult {
+function report(rows: readonly Row[], { bare, asked, tags }: Questions, syncs: number): BenchResult {
   return {
     tables: [
       {
@@ -155,7 +188,10 @@ function report(rows: readonly Row[], { bare, asked }: Questions, syncs: number)
           ['POST /auto_tag', asked.p50, asked.p95],
           ['limit: the model itself', bare.p50, bare.p95],
         ],
-        notes: ['a question is two commits: it is counted before it is sent, and with its outcome'],
+        notes: [
+          'a question is two commits: it is counted before it is sent, and with its outcome',
+          `jobs tag ${Math.round(tags)} memories per second; the model answers ${Math.round(1000 / bare.p50)} questions one after the other`,
+        ],
       },
     ],
     json: {
@@ -164,6 +200,7 @@ function report(rows: readonly Row[], { bare, asked }: Questions, syncs: number)
         ...{ label, clients, per_second: rounded(middle(figures, 'perSecond'), 1) },
         ...{ p50_ms: rounded(middle(figures, 'p50'), 3), p99_ms: rounded(middle(figures, 'p99'), 3) },
       })),
+      tags_per_second: rounded(tags, 1),
       questions: { asked_p50_ms: rounded(asked.p50, 3), model_p50_ms: rounded(bare.p50, 3) },
     },
   };
