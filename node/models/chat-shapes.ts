@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ChatMembers, WireShapeName } from '../config/model-vendors.js';
 import { under } from '../outbound/under.js';
+import type { AnswerForm } from './answer-form.js';
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
@@ -11,7 +12,8 @@ export interface ChatMessage {
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
-  readonly json: boolean;
+  /** The form of an answer in JSON; null for an answer in plain text. */
+  readonly form: AnswerForm | null;
   readonly maxTokens: number;
 }
 
@@ -57,9 +59,9 @@ const compatibleAnswer = z.object({
 /** `POST /api/chat`, without authentication. */
 const LOCAL_NATIVE: ChatShape = {
   endpoint: (base) => under(base, '/api/chat', ''),
-  body: ({ model, messages, json, maxTokens }) => ({
+  body: ({ model, messages, form, maxTokens }) => ({
     ...{ model, messages, stream: false },
-    ...(json ? { format: 'json' } : {}),
+    ...(form === null ? {} : { format: form }),
     options: { num_predict: maxTokens, temperature: 0 },
   }),
   answer: (parsed) => {
@@ -76,10 +78,10 @@ const THOUGHT_TOKENS = 4096;
 /** `POST /v1/chat/completions` with a bearer key. A base URL that has a path already says where the version is. */
 const COMPATIBLE: ChatShape = {
   endpoint: (base) => under(base, '/chat/completions', '/v1'),
-  body: ({ model, messages, json, maxTokens }, takes) => ({
+  body: ({ model, messages, form, maxTokens }, takes) => ({
     ...{ model, messages, stream: false },
     [takes.cap]: takes.cap === 'max_tokens' ? maxTokens : maxTokens + THOUGHT_TOKENS,
-    ...(json && takes.json ? { response_format: { type: 'json_object' } } : {}),
+    ...(form !== null && takes.json ? { response_format: { type: 'json_object' } } : {}),
   }),
   answer: (parsed) => {
     const read = compatibleAnswer.safeParse(parsed);

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { Failure, Result } from '../../protocol/base/result.js';
 import type { ModelFeature, ModelSection } from './features.js';
 
@@ -6,7 +7,11 @@ export type AnswerRead<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };
 
-export type ReadAnswer<T> = (answer: string) => AnswerRead<T>;
+export interface ReadAnswer<T> {
+  (answer: string): AnswerRead<T>;
+  /** The schema of an answer in JSON, which a service is asked to follow where it can. */
+  readonly schema?: z.ZodType;
+}
 
 /** What a model is asked, and how its answer becomes a value. */
 export interface Question<T> {
@@ -14,8 +19,6 @@ export interface Question<T> {
   /** What the model is to do. Texts of memories belong into the prompt, as `dataBlocks` writes them. */
   readonly system: string;
   readonly prompt: string;
-  /** Asks for JSON where the service can be asked so. */
-  readonly json: boolean;
   /** Tokens of the answer at most. */
   readonly maxTokens: number;
   /** After an answer with a problem the model is asked once more, with that sentence. */

@@ -8,6 +8,7 @@ import type { Clock, Log, Scheduler } from '../../protocol/base/seams.js';
 import { excerpt } from '../../protocol/base/utf8.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
+import { answerForm } from './answer-form.js';
 import type { ChatClient, ChatOutcome } from './chat-client.js';
 import type { ChatAnswer, ChatMessage } from './chat-shapes.js';
 import { type ChatTarget, chatTarget, type ModelSettings } from './chat-target.js';
@@ -168,7 +169,7 @@ class NodeModels implements Models {
     client: ChatClient,
     ending: Ending,
   ): Promise<Sent<T>> {
-    const { feature, json, maxTokens } = question;
+    const { feature, maxTokens, read } = question;
     const refusal = client.refusal();
     if (refusal !== null) return { kind: 'done', result: refusal };
     const begun = await this.#meter.begin(feature).catch((error) => {
@@ -180,7 +181,7 @@ class NodeModels implements Models {
       return { kind: 'done', result: begun.ok ? endedAs(ending.reason!) : failed(begun.error) };
     }
     const startMs = this.#parts.clock.monotonicMs();
-    const outcome = await client.send({ messages, json, maxTokens }, ending);
+    const outcome = await client.send({ messages, form: answerForm(read.schema), maxTokens }, ending);
     const sent = readOutcome(question, outcome);
     const answer = outcome.result.ok ? outcome.result.value : null;
     await this.#meter.end(feature, begun.value.day, {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { MODEL_ANSWER_CHARACTERS_MAX } from '../../protocol/base/model-limits.js';
 import { excerpt } from '../../protocol/base/utf8.js';
-import type { ReadAnswer } from './models.js';
+import type { AnswerRead, ReadAnswer } from './models.js';
 
 const PROBLEM_BYTES_MAX = 300;
 const ISSUES_MAX = 3;
@@ -13,7 +13,7 @@ export function jsonAnswer<S extends z.ZodType>(
   schema: S,
   charactersMax: number = MODEL_ANSWER_CHARACTERS_MAX,
 ): ReadAnswer<z.output<S>> {
-  return (answer) => {
+  const read = (answer: string): AnswerRead<z.output<S>> => {
     if (answer.length > charactersMax) return tooLong(charactersMax);
     const json = parsed(withoutFence(answer));
     if (json === undefined) return { ok: false, problem: 'it is not valid JSON.' };
@@ -24,6 +24,7 @@ export function jsonAnswer<S extends z.ZodType>(
     });
     return { ok: false, problem: excerpt(`${issues.join('; ')}.`, PROBLEM_BYTES_MAX) };
   };
+  return Object.assign(read, { schema });
 }
 
 /** How an answer of one item for each line is read. */

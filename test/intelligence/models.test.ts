@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { z } from 'zod';
 import type { Settings } from '../../node/config/settings.js';
+import { answerForm } from '../../node/models/answer-form.js';
 import { CHAT_SHAPES } from '../../node/models/chat-shapes.js';
 import { dataBlocks } from '../../node/models/data-blocks.js';
 import { jsonAnswer } from '../../node/models/read-answer.js';
@@ -59,11 +60,20 @@ for (const shape of ['native', 'compatible'] as const) {
     it('is asked for JSON where it can be', async () => {
       server.says = '```json\n{"n": 1, "more": {}}\n```';
       const read = jsonAnswer(z.object({ n: z.int() }));
-      const result = await open.models.ask({ ...WORDS, json: true, read }, within(5000));
+      const result = await open.models.ask({ ...WORDS, read }, within(5000));
       assert.deepEqual(result.ok && result.value, { n: 1 });
+      const form = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
       const { body } = server.asked[0]!;
-      if (shape === 'native') assert.equal(body['format'], 'json');
-      else assert.deepEqual(body['response_format'], { type: 'json_object' });
+      assert.deepEqual(
+        [body['format'], body['response_format']],
+        shape === 'native' ? [form, undefined] : [undefined, { type: 'json_object' }],
+      );
+      server.says = 'fine';
+      await ask();
+      assert.deepEqual(
+        [server.asked[1]!.body['format'], server.asked[1]!.body['response_format']],
+        [undefined, undefined],
+      );
     });
 
     it('is asked once more with the problem of its answer, and then no more', async () => {
@@ -285,6 +295,38 @@ describe('a lying answer', () => {
     assert.equal(answer({ choices: choices.slice(1) }), null);
     for (const wrong of [null, [], 'x', { choices: [] }, { choices: {} }, { choices: 'message' }])
       assert.equal(answer(wrong), null);
+  });
+});
+
+describe('the form of an answer', () => {
+  it('has the words that every service knows, and no bounds of texts', () => {
+    const name = z.string().trim().min(1).max(2000).describe('a name');
+    const schema = z
+      .object({
+        // A member may be named as a word of the schema.
+        type: z.enum(['a', 'b']),
+        names: z
+          .array(name)
+          .min(1)
+          .max(8)
+          .transform((names) => new Set(names)),
+        minItems: z.union([z.int().max(3), z.literal('none')]).nullable(),
+        many: z.array(z.record(z.string(), z.boolean())).max(5000).optional(),
+      })
+      .transform(({ names }) => names);
+    assert.deepEqual(answerForm(schema), {
+      type: 'object',
+      properties: {
+        type: { type: 'string', enum: ['a', 'b'] },
+        names: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 8 },
+        minItems: {
+          anyOf: [{ anyOf: [{ type: 'integer' }, { type: 'string', const: 'none' }] }, { type: 'null' }],
+        },
+        many: { type: 'array', items: { type: 'object', additionalProperties: { type: 'boolean' } } },
+      },
+      required: ['type', 'names', 'minItems'],
+    });
+    assert.equal(answerForm(undefined), null);
   });
 });
 

@@ -46,7 +46,6 @@ export const WORDS: Question<readonly string[]> = {
   feature: 'consolidate',
   system: 'Say words.',
   prompt: 'Which words?',
-  json: false,
   maxTokens: 50,
   read: linesAnswer({
     itemsMax: 3,

@@ -55,7 +55,6 @@ export function atomQuestion(asked: AtomsAsked): Question<readonly string[]> {
       { label: 'note', text: content },
       ...stored.map((text, index) => ({ label: `written ${index + 1}`, text })),
     ]),
-    json: true,
     maxTokens: ANSWER_TOKENS + left * maxTokens,
     read: jsonAnswer(shape),
   };

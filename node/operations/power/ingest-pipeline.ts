@@ -81,7 +81,7 @@ export const stageQuestion = (
   instruction: string,
   given: readonly string[],
 ): Question<readonly string[]> => ({
-  ...{ feature: 'ingest_multistep', system: SYSTEM, json: true, maxTokens: ANSWER_TOKENS },
+  ...{ feature: 'ingest_multistep', system: SYSTEM, maxTokens: ANSWER_TOKENS },
   // A caller who brings its own pipeline may say what is done with its own text.
   prompt: `Task: ${instruction}\n\n${dataBlocks(given.map((text, index) => ({ label: `item ${index + 1}`, text })))}`,
   read: jsonAnswer(answer),

@@ -26,7 +26,6 @@ export const contradictionQuestion = (one: Text, other: Text): Question<boolean>
     { label: 'title of the second note', text: other.title },
     { label: 'second note', text: excerpt(other.content, MODEL_TEXT_BYTES_MAX) },
   ]),
-  json: false,
   maxTokens: ANSWER_TOKENS,
   read: (answer) => {
     const word = /^\W*(yes|no)\b/i.exec(answer)?.[1]?.toLowerCase();

@@ -20,7 +20,6 @@ const expansionQuestion = (query: string): Question<readonly string[]> => ({
   feature: 'expand_query',
   system: SYSTEM,
   prompt: dataBlocks([{ label: 'query', text: query }]),
-  json: false,
   maxTokens: ANSWER_TOKENS,
   read: linesAnswer({
     itemsMax: TERMS_MAX,

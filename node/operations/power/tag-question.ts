@@ -23,7 +23,6 @@ export const tagQuestion = (memory: {
     { label: 'title', text: memory.title },
     { label: 'note', text: excerpt(memory.content, MODEL_TEXT_BYTES_MAX) },
   ]),
-  json: false,
   maxTokens: ANSWER_TOKENS,
   read: linesAnswer({
     itemsMax: SUGGESTED_TAGS_MAX,

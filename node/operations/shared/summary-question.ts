@@ -30,7 +30,6 @@ export const summaryQuestion = (
       text: excerpt(`${title}\n\n${content}`, Math.min(MODEL_TEXT_BYTES_MAX, shareOf(memories.length))),
     })),
   ),
-  json: false,
   maxTokens,
   read: (answer) => {
     const text = answer.replaceAll('\r\n', '\n').trim();
