@@ -38,8 +38,12 @@ export function migrateText(text: string, values: Table): MigratedText | null {
   const report = (rows: readonly LegacyRow[]) =>
     rows.map(({ legacy: field, config: key }) => ({ field, key }));
   const kept = legacy.filter((row) => !isDropped(row));
-  const migrated = migratedValues(values, legacy, kept);
-  const edited = editLines(text, legacy, kept);
+  const backends = NATIVE_ADDRESSES.filter(
+    ({ address, backend }) =>
+      kept.some(({ config }) => config === address) && valueAt(values, backend) === undefined,
+  ).map(({ backend }) => backend);
+  const migrated = migratedValues(values, legacy, kept, backends);
+  const edited = editLines(text, legacy, kept, backends);
   const commentsKept = sameValues(edited, migrated);
   return {
     text: commentsKept ? edited : stringify(migrated),
@@ -49,11 +53,24 @@ export function migrateText(text: string, values: Table): MigratedText | null {
   };
 }
 
-function migratedValues(values: Table, legacy: readonly LegacyRow[], kept: readonly LegacyRow[]): Table {
+/** Addresses whose flat fields named a service of the local-native shape, which a section says itself. */
+const NATIVE_ADDRESSES = [
+  { address: 'embeddings.base_url', backend: 'embeddings.backend' },
+  { address: 'llm.base_url', backend: 'llm.backend' },
+] as const;
+const NATIVE = 'local-native';
+
+function migratedValues(
+  values: Table,
+  legacy: readonly LegacyRow[],
+  kept: readonly LegacyRow[],
+  backends: readonly string[],
+): Table {
   const migrated = copyOf({ schema_version: CONFIG_SCHEMA_VERSION, ...values });
   migrated['schema_version'] = CONFIG_SCHEMA_VERSION;
   for (const { legacy: field } of legacy) delete migrated[field];
-  for (const { legacy: field, config } of kept) {
+  const moved = kept.map(({ legacy: field, config }) => [config, values[field]] as const);
+  for (const [config, value] of [...moved, ...backends.map((backend) => [backend, NATIVE] as const)]) {
     const parts = config.split('.');
     let table = migrated;
     for (const part of parts.slice(0, -1)) {
@@ -61,7 +78,7 @@ function migratedValues(values: Table, legacy: readonly LegacyRow[], kept: reado
       if (!isTable(table[part])) throw new NotMigratableError(`${part} must be a section`);
       table = table[part] as Record<string, unknown>;
     }
-    table[parts.at(-1)!] = values[field];
+    table[parts.at(-1)!] = value;
   }
   return migrated;
 }
@@ -72,7 +89,12 @@ export function copyOf(table: Table): Record<string, unknown> {
   );
 }
 
-function editLines(text: string, legacy: readonly LegacyRow[], kept: readonly LegacyRow[]): string {
+function editLines(
+  text: string,
+  legacy: readonly LegacyRow[],
+  kept: readonly LegacyRow[],
+  backends: readonly string[],
+): string {
   const newline = text.includes('\r\n') ? '\r\n' : '\n';
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const sections = new Map<string, string[]>();
@@ -86,6 +108,10 @@ function editLines(text: string, legacy: readonly LegacyRow[], kept: readonly Le
     const line = taken.pop()!.replace(/^\s*["']?\w+["']?/, row.config.slice(dot + 1));
     const section = row.config.slice(0, dot);
     sections.set(section, [...(sections.get(section) ?? []), ...taken, line]);
+  }
+  for (const backend of backends) {
+    const [section, key] = backend.split('.') as [string, string];
+    sections.get(section)!.push(`${key} = "${NATIVE}"`);
   }
   for (const [section, moved] of sections) {
     const header = lines.findIndex((line) => headerOf(line) === section);

@@ -1,11 +1,10 @@
 import { hasControlCharacter, isBlank, storeNamespaceProblem } from '../base/ids.js';
 import { METADATA_BYTES_MAX } from '../base/limits.js';
-import { fail, failed, ok, type Result } from '../base/result.js';
+import { fail, ok, type Result } from '../base/result.js';
 import { characters, utf8Bytes } from '../base/utf8.js';
 import { isCount, isObject, isText, isTexts } from '../kinds/payload.js';
 import { shallowJson } from '../kinds/replicated-value.js';
 import { SCOPES } from '../memory/memory.js';
-import { readFrontMatter } from './front-matter.js';
 import * as limits from './limits.js';
 
 /** What the front matter of a SKILL.md says (reference-mcp-cli §6.6). */
@@ -36,31 +35,12 @@ const NAME = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const OWN = ['namespace', 'name', 'description', 'license', 'compatibility', 'allowed_tools'] as const;
 const isMetadata = shallowJson(METADATA_BYTES_MAX);
 
-/** Takes a SKILL.md apart. VALIDATION_FAILED names the key that is missing or wrong. */
-export function readSkillText(text: string): Result<SkillText> {
-  if (!text.isWellFormed()) return wrong('SKILL.md', 'must be valid Unicode text');
-  const lines = text.replace(/^\ufeff/, '').split('\n');
-  const isFence = (line: string) => /^---[ \t\r]*$/.test(line);
-  if (!isFence(lines[0]!)) return wrong('SKILL.md', 'must begin with a line of three dashes');
-  const end = lines.findIndex((line, at) => at > 0 && isFence(line));
-  if (end < 0) return wrong('SKILL.md', 'has no second line of three dashes, which ends its front matter');
-  const front = lines.slice(1, end).join('\n');
-  if (utf8Bytes(front) > limits.FRONT_MATTER_BYTES_MAX)
-    return wrong('front matter', `must be at most ${limits.FRONT_MATTER_BYTES_MAX} bytes`);
-  const read = readFrontMatter(front);
-  if (!read.ok) return wrong('front matter', read.problem);
-  const manifest = manifestOf(read.members);
-  if (!manifest.ok) return failed(manifest.error);
-  const body = bodyOf(lines.slice(end + 1).join('\n'));
-  const problem = bodyProblem(body);
-  return problem === null ? ok({ manifest: manifest.value, body }) : wrong('body', problem);
-}
-
 /** A body without the blank lines before it. */
 export const bodyOf = (text: string): string =>
   text.replace(/^(?:[ \t\r]*\n)+/, '').replace(/^[ \t\r]+$/, '');
 
-const bodyProblem = (body: string): string | null =>
+/** What is wrong with a body; null for a valid one. */
+export const bodyProblem = (body: string): string | null =>
   utf8Bytes(body) <= limits.SKILL_BODY_BYTES_MAX
     ? null
     : `must be at most ${limits.SKILL_BODY_BYTES_MAX} bytes`;
@@ -74,7 +54,7 @@ export function manifestOf(members: Readonly<Record<string, unknown>>): Result<M
   );
   const manifest = { ...given, allowed_tools: members['allowed_tools'] ?? [], metadata };
   const problem = manifestProblem(manifest as Manifest);
-  return problem === null ? ok(manifest as Manifest) : wrong(problem[0], problem[1]);
+  return problem === null ? ok(manifest as Manifest) : wrongSkillText(problem[0], problem[1]);
 }
 
 /** The first key of a manifest that is wrong, and what is wrong with it; null for a valid one. */
@@ -191,5 +171,6 @@ export function digestedManifest(manifest: Omit<Manifest, 'metadata'>): string {
   return JSON.stringify({ namespace, name, description, license, compatibility, allowed_tools });
 }
 
-const wrong = (key: string, problem: string): Result<never> =>
+/** The failure of a SKILL.md that is wrong in a key. */
+export const wrongSkillText = (key: string, problem: string): Result<never> =>
   fail('VALIDATION_FAILED', `SKILL.md: ${key}: ${problem}`, { fields: [key] });

@@ -7,6 +7,7 @@ import { JOB_TYPES } from '../../../protocol/jobs/job-types.js';
 import { rowsOf } from '../../../protocol/kinds/find.js';
 import { rulingViewer } from '../../identity/caller.js';
 import type { Call, ReadCall } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
 import { defineOperation, type Operation } from '../../pipeline/operation.js';
 
 const TYPES = Object.keys(JOB_TYPES) as [string, ...string[]];
@@ -87,7 +88,7 @@ export const jobsList = defineOperation({
   input: z.object({
     state: z.enum(JOB_STATES).describe('Only jobs in the state').optional(),
     type: type.optional(),
-    limit: z.int().min(1).max(JOBS_LISTED_MAX).default(50),
+    limit: fields.listLimit(50, JOBS_LISTED_MAX, 'jobs'),
   }),
   output: z.object({
     jobs: z.array(listed),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import { FRONT_MATTER_BYTES_MAX, SKILL_BODY_BYTES_MAX } from '../../../protocol/skills/limits.js';
-import { readSkillText } from '../../../protocol/skills/manifest.js';
 import type { Call } from '../../pipeline/call.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { jailed } from './jail.js';
 import { asAgent, diskPath, registeredAs, registeredMembers } from './skill-fields.js';
 import { type FileSource, openSkillFolder } from './skill-folder.js';
+import { readSkillText } from './skill-text.js';
 import { storeSkill } from './store-skill.js';
 
 const input = z.object({
@@ -56,7 +56,7 @@ export const memorySkillRegister = defineOperation({
       });
     const source = await sourceOf(call, folder_path, inline_skill);
     if (!source.ok) return failed(source.error);
-    const text = readSkillText(source.value.text);
+    const text = await readSkillText(source.value.text);
     if (!text.ok) return failed(text.error);
     const stored = await storeSkill(call, text.value, source.value);
     if (!stored.ok) return failed(stored.error);

@@ -54,8 +54,13 @@ describe('the commands about reflections', { timeout: 200_000 }, () => {
       }),
     );
     assert.deepEqual(
-      [members['id'], members['title'], members['reflection_depth'], members['reflects_on']],
-      [reflection, 'what follows', 1, ids],
+      [
+        members['id'],
+        members['title'],
+        members['reflection_depth'],
+        new Set(members['reflects_on'] as string[]),
+      ],
+      [reflection, 'what follows', 1, new Set(ids)],
     );
     assert.equal(body, '# what follows\n\n---\nboth: are true\n');
     const out = join(HOME, 'elsewhere');

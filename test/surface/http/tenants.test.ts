@@ -133,7 +133,9 @@ function neutral(text: string): string {
       // Reads are counted, and rows promoted by them, some time after they happened.
       .replace(/"tier":"(mid|long)",|"(expires_at|last_accessed_at)":"INSTANT",/g, '')
       .replace(/\|(mid|long)\|/g, '|tier|')
+      .replace(/"freshness_state":"(fresh|warm)"/g, '')
       .replace(/"(access_count|rank)":\d+/g, '')
+      .replace(/"created_at"[:,]\d+/g, '"created_at"')
       .replace(/\|\d+\|([^|]*)\|api\|/g, '|0|$1|api|')
   );
 }
@@ -151,7 +153,7 @@ for (const operation of OPERATIONS) {
           call(without, binding, input),
         ]);
         // Without an embedder and a language model some routes say so.
-        assert.ok(one.status < 500 || one.json?.['code'] === 'UNAVAILABLE', one.text);
+        assert.ok(one.status < 500 || /UNAVAILABLE$/.test(String(one.json?.['code'])), one.text);
         if (isTakenTitle(one)) {
           assert.ok(!secrets.includes(String(one.json?.['existing_id'])), one.text);
           continue;
