@@ -6,7 +6,7 @@ import { migrateText } from '../../../node/config/migrate-text.js';
 
 const migrated = (text: string) => {
   const { text: after, commentsKept } = migrateText(text, parse(text) as Table)!;
-  return { values: parse(after), commentsKept };
+  return { values: JSON.parse(JSON.stringify(parse(after))) as unknown, commentsKept };
 };
 
 describe('a configuration in sections', () => {
