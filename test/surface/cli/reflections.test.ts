@@ -71,8 +71,8 @@ describe('the commands about reflections', { timeout: 200_000 }, () => {
       unknown
     >;
     assert.deepEqual(
-      [whole['id'], whole['content'], whole['reflects_on']],
-      [reflection, '---\nboth: are true', ids],
+      [whole['id'], whole['content'], new Set(whole['reflects_on'] as string[])],
+      [reflection, '---\nboth: are true', new Set(ids)],
     );
   });
 
