@@ -23,6 +23,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),
   repair: async () => (await import('./repair-command.js')).repairCommand,
   reembed: async () => (await import('./reembed-command.js')).reembedCommand,
+  curator: async () => (await import('./curator-command.js')).curatorCommand,
   'encoder list': async () => (await import('./encoder/list-command.js')).listCommand,
   'encoder install': async () => (await import('./encoder/install-command.js')).installCommand,
   'encoder use': async () => (await import('./encoder/use-command.js')).useCommand,

@@ -40,6 +40,16 @@ import {
 } from './coordination/signals.js';
 import { sweepActionsCommand } from './coordination/sweep-actions.js';
 import { transitionActionCommand } from './coordination/transition-action.js';
+import {
+  curateConsolidationCommand,
+  curateForgetCommand,
+  curateMetadataCommand,
+  curatePriorityCommand,
+} from './curation/curate.js';
+import type { CurationQueries } from './curation/queries.js';
+import { queueCycleCommand } from './curation/queue-cycle.js';
+import { storeCurationReportCommand } from './curation/report.js';
+import { rollBackCurationCommand } from './curation/rollback.js';
 import { adoptionKind } from './decide/adoption-kind.js';
 import { Commands } from './decide/command.js';
 import type { Deciding } from './decide/deciding.js';
@@ -242,6 +252,13 @@ const DECLARED = [
   storeAtomCommand,
   markAtomisedCommand,
   storePersonaCommand,
+  curateConsolidationCommand,
+  curateForgetCommand,
+  curateMetadataCommand,
+  curatePriorityCommand,
+  rollBackCurationCommand,
+  storeCurationReportCommand,
+  queueCycleCommand,
   resolveMemoriesCommand,
   undoEditCommand,
   importMemoryCommand,
@@ -359,6 +376,7 @@ export interface Queries
     AgentQueries,
     GraphQueries,
     ReflectionQueries,
+    CurationQueries,
     PersonaQueries,
     ConfidenceQueries,
     NamesQueries,

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { CALLER_ROWS } from './rows-callers.js';
 import { CONFIDENCE_ROWS } from './rows-confidence.js';
+import { CURATOR_ROWS } from './rows-curator.js';
 import { FEDERATION_ROWS } from './rows-federation.js';
 import { GATE_ROWS } from './rows-gates.js';
 import { LIFE_ROWS } from './rows-life.js';
@@ -25,6 +26,7 @@ const SECTIONS = [
   LIFE_ROWS,
   CONFIDENCE_ROWS,
   MODEL_ROWS,
+  CURATOR_ROWS,
   SESSION_ROWS,
   TRANSCRIPT_ROWS,
   FEDERATION_ROWS,

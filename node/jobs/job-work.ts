@@ -28,6 +28,7 @@ export interface RunOfJobParts {
  * was paused, cancelled, or begun again by another process.
  */
 export class RunOfJob {
+  readonly id: string;
   /** As the job's caller, with what that one sees. */
   readonly caller: Caller;
   readonly services: Services;
@@ -40,6 +41,7 @@ export class RunOfJob {
     const { job, run, services, deadlineMs, signal } = parts;
     const { caller: agentId, local } = job;
     const viewer = { all: false, agentId, asNamespace: null };
+    this.id = job.id;
     this.#parts = parts;
     this.#steps = JSON.parse(job.steps) as Record<string, unknown>;
     this.caller = { agentId, claimed: 'explicit', viewer, admin: false, local };

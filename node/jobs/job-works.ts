@@ -1,6 +1,7 @@
 import type { JobInput, JobTypeName } from '../../protocol/jobs/job-types.js';
 import { autoAtomise } from './auto-atomise.js';
 import { autoTag } from './auto-tag.js';
+import { curator } from './curator.js';
 import { exportMemory } from './export-memory.js';
 import type { JobWork } from './job-work.js';
 import { persona } from './persona.js';
@@ -8,6 +9,7 @@ import { persona } from './persona.js';
 /** What the jobs of each type do. */
 export const JOB_WORKS: { readonly [T in JobTypeName]: JobWork<JobInput<T>> } = {
   auto_tag: autoTag,
+  curator,
   persona,
   export_memory: exportMemory,
   auto_atomise: autoAtomise,

@@ -46,14 +46,18 @@ export function openJobs(parts: JobsParts): JobDispatcher<JobRun> {
   });
 }
 
-interface Running {
+export interface Running {
   readonly services: Services;
   readonly types: JobTypes;
   readonly works: JobWorks;
   readonly signal: AbortSignal;
 }
 
-async function endOf({ job, run }: JobRun, { services, types, works, signal }: Running): Promise<JobEnd> {
+/** Does one run of a job, whatever becomes of it. */
+export async function endOf(
+  { job, run }: Pick<JobRun, 'job' | 'run'>,
+  { services, types, works, signal }: Running,
+): Promise<JobEnd> {
   try {
     const input = types[job.type]!.input.safeParse(JSON.parse(job.input));
     if (!input.success) return failedBy('VALIDATION_FAILED', 'this release cannot read the input of the job');

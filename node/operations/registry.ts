@@ -52,6 +52,7 @@ import { memoryList } from './core/memory-list.js';
 import { memoryRecall } from './core/memory-recall.js';
 import { memorySearch } from './core/memory-search.js';
 import { memoryStore } from './core/memory-store.js';
+import { curatorBegin, curatorPreview, curatorRollback } from './curator/curator.js';
 import { decideApproval } from './governance/decide-approval.js';
 import { hookAnswer, hookList, hookQuestions } from './governance/hooks-admin.js';
 import {
@@ -271,6 +272,9 @@ export const OPERATIONS: readonly Operation[] = [
   jobsPause,
   jobsResume,
   jobsCancel,
+  curatorBegin,
+  curatorPreview,
+  curatorRollback,
 ];
 
 export const CATALOGUE: Catalogue = {

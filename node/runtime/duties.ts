@@ -14,6 +14,7 @@ import {
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import { confidenceObservations } from './confidence-duty.js';
 import { COORDINATION_DUTIES } from './coordination-duties.js';
+import { curatorCycles } from './curator-duty.js';
 import type { Duty } from './duty.js';
 import { sweepSkillUploads } from './skill-duties.js';
 import { sweepOffloads, sweepTranscripts } from './transcript-duties.js';
@@ -117,5 +118,6 @@ export const DUTIES: readonly Duty[] = [
   sweepTranscripts,
   sweepOffloads,
   sweepSkillUploads,
+  curatorCycles,
   ...COORDINATION_DUTIES,
 ];

@@ -20,6 +20,7 @@ export const RESERVED_PRINCIPALS: ReadonlySet<string> = new Set([
   'federation',
   'federation-catchup',
   'subscription-dispatch',
+  'ai:curator',
   'ai:http-internal',
   'ai:migrate',
   'export-internal',

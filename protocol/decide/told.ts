@@ -8,7 +8,8 @@ export type ToldEvent =
   | 'post_promote'
   | 'post_link'
   | 'post_consolidate'
-  | 'post_reflect';
+  | 'post_reflect'
+  | 'on_compaction_rollback';
 
 /** What hooks hear of a command, as plain data. Rows are read when it is told, as the caller of the command sees them. */
 export type Told =

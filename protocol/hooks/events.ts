@@ -68,8 +68,6 @@ export type HookEvent = keyof typeof HOOK_EVENTS;
 /** Events that nothing fires in this release, and what they wait for. */
 export const UNFIRED_EVENTS: Readonly<Partial<Record<HookEvent, string>>> = {
   on_index_eviction: 'the vector index drops nothing for lack of room',
-  pre_compaction: 'no pass compacts',
-  on_compaction_rollback: 'no pass compacts',
 };
 
 export const HOOK_EVENT_NAMES = Object.keys(HOOK_EVENTS) as HookEvent[];

@@ -28,6 +28,17 @@ export const JOB_TYPES = declared({
     input: z.object({ memory_id: z.string(), threshold: z.int(), max_tokens: z.int() }),
     ...{ lane: 'model', attempts: 3 },
   },
+  /** One cycle of the curator; what a model refuses stands in its report. */
+  curator: {
+    input: z.object({
+      mode: z.enum(['curate', 'reflect']),
+      max_ops: z.int(),
+      include: z.array(z.string()),
+      exclude: z.array(z.string()),
+      max_depth: z.int(),
+    }),
+    ...{ lane: 'curator', attempts: 3 },
+  },
 });
 
 export type JobTypes = Readonly<Record<string, JobType>>;

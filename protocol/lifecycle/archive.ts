@@ -103,7 +103,10 @@ function* decideArchive(
  * Decision: a row whose original expiry has passed gets a new one, the time to live of its tier from now; otherwise it
  * would vanish right after its restore. The answer says so.
  */
-function* decideRestore(command: RestoreMemory, context: DecisionContext): Deciding<RestoreMemoryOutcome> {
+export function* decideRestore(
+  command: RestoreMemory,
+  context: DecisionContext,
+): Deciding<RestoreMemoryOutcome> {
   const archived = yield* archivedMemory({ id: command.id });
   if (archived === null || !isVisible(archived.memory, command.viewer)) return notArchived();
   if (!mayChange(archived.memory, command.viewer)) return notOwner(archived.memory, command.viewer);

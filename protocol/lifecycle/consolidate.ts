@@ -65,7 +65,7 @@ export interface ConsolidateMemoriesOutcome {
  * archived as it was read and the result is stored, or nothing changes. NOT_FOUND names ids that are unknown or
  * invisible; FORBIDDEN when a source belongs to another agent; CONFLICT when a row that is not a source has the title.
  */
-function* decideConsolidate(
+export function* decideConsolidate(
   command: ConsolidateMemories,
   context: DecisionContext,
 ): Deciding<ConsolidateMemoriesOutcome> {

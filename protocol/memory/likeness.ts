@@ -15,7 +15,7 @@ interface Text {
 }
 
 /** The parts of a text that are compared: its words, and pairs of characters where a script has no spaces. */
-function likenessUnits(text: string): string[] {
+export function likenessUnits(text: string): string[] {
   return wordsOf(text.slice(0, COMPARED_LENGTH_MAX), COMPARED_WORDS_MAX).flatMap((word) =>
     word.charCodeAt(0) < 128 ? [word] : pairsOf(word),
   );

@@ -84,7 +84,10 @@ export const isNameless = (agentId: string | null): boolean => agentId?.startsWi
  * Updates some fields: NOT_FOUND, VALIDATION_FAILED for an expiry in the past, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
  * taken (title, namespace). The tier never goes down; `version` grows by one, or begins again under a new id.
  */
-function* decideUpdate(command: UpdateMemory, context: DecisionContext): Deciding<UpdateMemoryOutcome> {
+export function* decideUpdate(
+  command: UpdateMemory,
+  context: DecisionContext,
+): Deciding<UpdateMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);

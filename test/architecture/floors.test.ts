@@ -34,6 +34,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['rules', 'confidence'],
     ['messages', 'lifecycle'],
     ['reflections'],
+    ['curation'],
     ['personas'],
     ['policies'],
     ['coordination', 'transcripts'],

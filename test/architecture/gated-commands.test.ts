@@ -11,8 +11,17 @@ const WRITER = 'ai:writer-of-it';
 const BY = { requestedBy: REQUESTER, writtenAs: WRITER, isOwn: true };
 
 type Of<K extends GatedKind> = Extract<Command, { readonly kind: K }>;
-/** Those that never wait: a forget, and the registration of a skill, which may take several commands. */
-const NEVER = ['forget-memories', 'store-skill-files', 'register-skill'] as const;
+/** Those that never wait: a forget, the registration of a skill, which may take several commands, and what the curator does. */
+const NEVER = [
+  'forget-memories',
+  'curate-consolidation',
+  'curate-forget',
+  'curate-metadata',
+  'curate-priority',
+  'roll-back-curation',
+  'store-skill-files',
+  'register-skill',
+] as const;
 type Waiting = Exclude<GatedKind, (typeof NEVER)[number]>;
 
 const memory = aMemory({ metadata: { agent_id: WRITER, attest_level: 'claimed' } });

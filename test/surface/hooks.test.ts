@@ -389,9 +389,9 @@ describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
   it('are named by hooks check and by doctor, each with its reason', async () => {
     home.register(
       { event: 'pre_store', command },
-      { event: 'pre_compaction', command },
-      { event: 'on_compaction_rollback', command },
-      { event: 'pre_compaction', command, enabled: false },
+      { event: 'on_index_eviction', command },
+      { event: 'on_index_eviction', command },
+      { event: 'on_index_eviction', command, enabled: false },
     );
     const checked = await run(home.home, ['hooks', 'check', '--json']);
     assert.equal(checked.code, 1, checked.err);
@@ -400,7 +400,7 @@ describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
     assert.deepEqual(
       findings.map(({ code, message }) => [
         code,
-        /hook\[(\d)\].*(?:no pass compacts.*)$/.exec(String(message))?.[1],
+        /hook\[(\d)\].*(?:drops nothing for lack of room.*)$/.exec(String(message))?.[1],
       ]),
       [
         ['HOOK_NEVER_FIRES', '1'],
@@ -419,7 +419,7 @@ describe('hooks of events that nothing fires', { timeout: 60_000 }, () => {
 
   it('do not make the node refuse the file, whose other hooks are in force', async () => {
     const heard = home.noting();
-    home.register({ event: 'pre_store', command: heard.command }, { event: 'pre_compaction', command });
+    home.register({ event: 'pre_store', command: heard.command }, { event: 'on_index_eviction', command });
     const { code, err } = await run(home.home, ['store', '--title', 'a', '--content', 'b']);
     assert.deepEqual([code, heard.events().length], [0, 1], err);
   });

@@ -10,6 +10,7 @@ import { auditRows } from './audit.js';
 import { similarTitles } from './before-store.js';
 import { calibrateConfidence } from './confidence.js';
 import { findContradictions } from './contradictions.js';
+import { curationPlan, reflectionClusters } from './curation.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
 import {
   countPendingEmbeddings,
@@ -158,6 +159,8 @@ export const ANSWERS: {
   'list-dependents': walk(dependentsOf),
 
   'reflection-origin': walk(reflectionOrigin),
+  'curation-plan': scan(curationPlan),
+  'reflection-clusters': scan(reflectionClusters),
   'persona-of': lookup(personaOf),
   'persona-sources': scan(personaSources),
 

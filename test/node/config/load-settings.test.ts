@@ -147,6 +147,10 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_OBSERVATIONS_TTL_DAYS: [['7', 7]],
   SVC_AUTO_CONFIDENCE: [['1', true]],
   SVC_CONFIDENCE_DECAY: [['1', true]],
+  SVC_CURATOR_ENABLED: [['1', true]],
+  SVC_CURATOR_REFLECT: [['1', true]],
+  SVC_CURATOR_INTERVAL_SECS: [['600', 600]],
+  SVC_CURATOR_MAX_OPS: [['5', 5]],
   SVC_CONFIDENCE_SHADOW: [['on', true]],
   SVC_CONFIDENCE_SHADOW_SAMPLE_RATE: [
     ['0', 0],
@@ -302,6 +306,13 @@ describe('the configuration file', () => {
     model = "cross"
     base_url = "http://127.0.0.1:3"
     timeout_ms = 77
+    [curator]
+    enabled = true
+    reflect = true
+    interval_secs = 120
+    max_ops = 7
+    include_namespaces = ["team/**"]
+    exclude_namespaces = ["team/secret"]
     [confidence]
     auto = true
     decay = true
@@ -406,6 +417,12 @@ describe('the configuration file', () => {
     payloadKeptMs: 2_592_000_000,
     autoConfidence: true,
     confidenceDecay: true,
+    curatorEnabled: true,
+    curatorReflects: true,
+    curatorIntervalSeconds: 120,
+    curatorOps: 7,
+    curatorInclude: ['team/**'],
+    curatorExclude: ['team/secret'],
     confidenceShadow: true,
     confidenceShadowSampleRate: 0.5,
     confidenceShadowDays: null,
