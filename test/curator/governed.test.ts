@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Fired } from '../../actors/hooks/hook-chain.js';
 import { type Hooks, NO_HOOKS } from '../../actors/hooks/hooks.js';
+import { curatorRollback } from '../../node/operations/curator/curator.js';
+import { memoryNamespaceSetStandard } from '../../node/operations/governance/memory-namespace-standard.js';
+import { TellingStore } from '../../node/operations/telling-store.js';
+import { type Request, runOperation } from '../../node/pipeline/pipeline.js';
 import type { InlineNode } from '../../node/runtime/inline-node.js';
-import type { Fields } from '../coordination/coordination-node.js';
+import { type Fields, OPERATOR_CALLER } from '../coordination/coordination-node.js';
 import { CuratorNode, WINDOW, WINDOW_AGAIN } from '../support/curator-node.js';
 import { ModelServer } from '../support/model-server.js';
+import { until } from '../support/wait.js';
 
 /** Hooks that note what they hear, and decide as the test says. */
 function hooksThat(decide: (fired: Fired) => 'allow' | 'deny' | Fields) {
@@ -16,7 +21,8 @@ function hooksThat(decide: (fired: Fired) => 'allow' | 'deny' | Fields) {
     fire: async (fired) => {
       heard.push(fired);
       const said = decide(fired);
-      if (said === 'deny') return { kind: 'deny', reason: 'no', code: 1, command: 'guard', busy: false } as never;
+      if (said === 'deny')
+        return { kind: 'deny', reason: 'no', code: 1, command: 'guard', busy: false } as never;
       return { kind: 'allow', delta: said === 'allow' ? {} : said } as never;
     },
     later: ({ firings }) => void firings().then((all) => heard.push(...all)),
@@ -30,7 +36,8 @@ describe('the curator under hooks and policies', { timeout: 60_000 }, () => {
   let ids: string[];
   beforeEach(async () => {
     model = await ModelServer.start();
-    model.says = ({ system }) => (system.startsWith('You tag') ? 'deploy' : system.startsWith('You comp') ? 'no' : WINDOW_AGAIN);
+    model.says = ({ system }) =>
+      system.startsWith('You tag') ? 'deploy' : system.startsWith('You comp') ? 'no' : WINDOW_AGAIN;
     node = await CuratorNode.open(model);
     ids = [
       await node.store('ai:ann', 'one', WINDOW),
@@ -69,23 +76,27 @@ describe('the curator under hooks and policies', { timeout: 60_000 }, () => {
     );
     const report = await cycleUnder(hooks);
     assert.equal(report.autonomy.memories_consolidated, 2, JSON.stringify(report));
-    assert.deepEqual([...left, ids[2]!, stranger].map((id) => node.plain(id) === null), [true, true, false, false]);
+    assert.deepEqual(
+      [...left, ids[2]!, stranger].map((id) => node.plain(id) === null),
+      [true, true, false, false],
+    );
   });
 
   it('tells on_compaction_rollback what was undone', async () => {
     await node.cycle();
     const { hooks, heard } = hooksThat(() => 'allow');
     const { services } = node.node;
+    const store = new TellingStore(services.store, { ...services, hooks });
     const [record] = node.rows("namespace = '_curator/rollback'");
-    const { curatorRollback } = await import('../../node/operations/curator/curator.js');
-    const { runOperation } = await import('../../node/pipeline/pipeline.js');
-    const { TellingStore } = await import('../../node/operations/telling-store.js');
-    assert.ok(TellingStore !== undefined);
-    const { OPERATOR_CALLER } = await import('../coordination/coordination-node.js');
-    const request = { surface: 'cli', caller: OPERATOR_CALLER, input: { id: record!['id'] }, unknownFields: 'refuse' } as const;
-    const answer = await runOperation(curatorRollback, request, { ...services, hooks });
+    const input = { id: record!['id'] };
+    const request: Request = { surface: 'cli', caller: OPERATOR_CALLER, input, unknownFields: 'refuse' };
+    const answer = await runOperation(curatorRollback, request, { ...services, hooks, store });
     assert.ok(answer.ok, JSON.stringify(answer));
-    assert.ok(heard.length >= 0);
+    const summary = (answer.value['rolled_back'] as Fields[])[0]!['summary_id'];
+    await until('the hook hears', () => heard.some(({ event }) => event === 'on_compaction_rollback'));
+    assert.deepEqual(heard.find(({ event }) => event === 'on_compaction_rollback')!.payload, {
+      ...{ pass_name: 'consolidate', summary_id: summary, namespace: 'global', reason: 'operator' },
+    });
   });
 
   for (const [word, governance] of [
@@ -93,10 +104,7 @@ describe('the curator under hooks and policies', { timeout: 60_000 }, () => {
     ['wants registered agents', { write: 'registered' }],
   ] as const)
     it(`leaves a namespace alone whose policy ${word}, and says so`, async () => {
-      const policy = await node.call(
-        (await import('../../node/operations/governance/memory-namespace-standard.js')).memoryNamespaceSetStandard,
-        { namespace: 'global', governance },
-      );
+      const policy = await node.call(memoryNamespaceSetStandard, { namespace: 'global', governance });
       assert.ok(policy.ok, JSON.stringify(policy));
       const before = ids.map((id) => node.plain(id));
       const report = await node.cycle();

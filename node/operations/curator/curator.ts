@@ -108,7 +108,8 @@ async function preview(call: ReadCall, input: JobInput<'curator'>): Promise<Resu
   for (const { id, adjacent } of untagged)
     if (asks(1)) {
       report.auto_tagged += 1;
-      if (adjacent !== null && !compared.has(`${adjacent} ${id}`) && asks(1)) compared.add(`${id} ${adjacent}`);
+      if (adjacent !== null && !compared.has(`${adjacent} ${id}`) && asks(1))
+        compared.add(`${id} ${adjacent}`);
     }
   const joined = clusters.filter(() => asks(1));
   const adjusted = raised.length + lowered.length;
