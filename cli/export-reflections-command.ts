@@ -89,7 +89,7 @@ export const exportReflectionsCommand = defineCommand({
 function said(folder: string, { exported, omitted, refused }: Written): string {
   const left = omitted === 0 ? '' : `; ${omitted} damaged rows are left out, see "mnemesh doctor"`;
   const failures = refused.map((line) => `not written: ${line}\n`).join('');
-  return `exported ${exported} reflections to ${folder}${left}\n${failures}`;
+  return `exported ${exported} ${exported === 1 ? 'reflection' : 'reflections'} to ${folder}${left}\n${failures}`;
 }
 
 function askedBy(parsed: ParsedArguments, { settings }: Services, viewer: Viewer): Result<Asked> {

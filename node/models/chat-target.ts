@@ -60,7 +60,9 @@ function smallTarget(settings: ModelSettings): ChatTarget | string {
     mainKey: settings.llmApiKey,
     mainUrl: llmBaseUrl ?? vendorFor(llmBackend)?.baseUrl ?? null,
   });
-  return own;
+  const ownSettings = [autoTagBackend, autoTagBaseUrl, autoTagModel, settings.autoTagApiKey];
+  // Where the section says nothing, what is missing is missing in [llm].
+  return typeof own === 'string' && ownSettings.every((value) => value === null) ? mainTarget(settings) : own;
 }
 
 interface Said {

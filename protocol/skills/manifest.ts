@@ -171,6 +171,6 @@ export function digestedManifest(manifest: Omit<Manifest, 'metadata'>): string {
   return JSON.stringify({ namespace, name, description, license, compatibility, allowed_tools });
 }
 
-/** The failure of a SKILL.md that is wrong in a key. */
+/** The failure of a SKILL.md that is wrong in a key, or as a whole. */
 export const wrongSkillText = (key: string, problem: string): Result<never> =>
-  fail('VALIDATION_FAILED', `SKILL.md: ${key}: ${problem}`, { fields: [key] });
+  fail('VALIDATION_FAILED', `SKILL.md: ${key === 'SKILL.md' ? '' : `${key}: `}${problem}`, { fields: [key] });

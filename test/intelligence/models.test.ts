@@ -253,6 +253,13 @@ describe('without a chat model', () => {
     assert.match(problem({ ...main, autoTagBaseUrl: 'https://other.example' }, 'auto_tag')!, /wants a key/);
     assert.match(problem({ ...main, autoTagBackend: 'none' }, 'auto_tag')!, /set llm\.auto_tag\.backend/);
     assert.equal(problem({ ...main, autoTagBackend: 'none' }), null);
+    for (const [said, missing] of [
+      [{}, /set llm\.backend/],
+      [{ llmBackend: 'openai' }, /in \[llm\]: /],
+      [{ llmBackend: 'vllm' }, /set llm\.model/],
+      [{ llmBackend: 'vllm', autoTagBaseUrl: 'http://localhost:1' }, /set llm\.auto_tag\.model/],
+    ] as const)
+      assert.match(problem(said, 'auto_tag')!, missing, 'the section that says something is named');
     const { models } = openTestModels({ ...main, autoTagBackend: 'ollama' }).models.state();
     assert.deepEqual(
       [models.llm?.model, models['llm.auto_tag']?.model, models['llm.auto_tag']?.host],

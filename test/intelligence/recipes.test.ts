@@ -80,7 +80,7 @@ describe('docs/recipes.md', { timeout: 180_000 }, () => {
     assert.match(log(), /^reflected: .*, depth 1, on [\w-]+\n$/);
     const out = await done(show!);
     assert.match(out, /Deploys moved\. Keep Sundays free\./);
-    assert.match(out, /exported 1 reflection/);
+    assert.match(out, /exported 1 reflection to /);
     const again = await shell(command);
     assert.equal(again.code, 1);
     assert.match(log(), /error: a memory with this title already exists/);

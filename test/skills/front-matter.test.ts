@@ -190,7 +190,7 @@ describe('a SKILL.md', () => {
   });
 
   for (const [text, says] of [
-    ['name: x', /begin with a line of three dashes/],
+    ['name: x', /^SKILL\.md: must begin with a line of three dashes/],
     ['---\nname: x', /no second line of three dashes/],
     ['---\nname: deploy\ndescription: d\n---\n', /namespace: is required/],
     ['---\nnamespace: _own\nname: deploy\ndescription: d\n---\n', /namespace: .*the service's own/],

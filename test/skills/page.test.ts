@@ -20,3 +20,21 @@ it('the commands of docs/skills.md register, show and export its skill', { timeo
   assert.ok(existsSync(join(copy, 'resources/scripts/deploy.sh')));
   assert.match(readFileSync(join(copy, 'SKILL.md'), 'utf8'), /look at the health of the service/);
 });
+
+it('the commands of skills say what is missing by the names of their options', {
+  timeout: 60_000,
+}, async () => {
+  const { run } = pageShell(temporaryFolder('skills-missing'));
+  for (const [command, says] of [
+    [
+      'register',
+      /^error: give either a folder \(folder_path, --manifest\) or a text \(inline_skill, --inline\)\n/,
+    ],
+    ['register --inline deploy', /^error: SKILL\.md: must begin with a line of three dashes\n/],
+    ['get --id 3f2a', /^error: --id: must be the whole id of a skill\n/],
+  ] as const) {
+    const { code, err } = await run(`mnemesh skill ${command}`);
+    assert.equal(code, 2, command);
+    assert.match(err, says);
+  }
+});

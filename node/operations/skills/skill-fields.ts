@@ -10,7 +10,7 @@ import * as fields from '../../pipeline/fields.js';
 
 export const skillId = z
   .string()
-  .regex(/^[0-9a-f-]{36}$/i, 'must be the id of a skill')
+  .regex(/^[0-9a-f-]{36}$/i, 'must be the whole id of a skill')
   .transform((value) => value.toLowerCase())
   .describe('Id of a version of a skill');
 

@@ -51,9 +51,13 @@ export const memorySkillRegister = defineOperation({
   },
   run: async (call, { folder_path, inline_skill }) => {
     if ((folder_path === undefined) === (inline_skill === undefined))
-      return fail('VALIDATION_FAILED', 'name either folder_path or inline_skill', {
-        fields: ['folder_path', 'inline_skill'],
-      });
+      return fail(
+        'VALIDATION_FAILED',
+        'give either a folder (folder_path, --manifest) or a text (inline_skill, --inline)',
+        {
+          fields: ['folder_path', 'inline_skill'],
+        },
+      );
     const source = await sourceOf(call, folder_path, inline_skill);
     if (!source.ok) return failed(source.error);
     const text = await readSkillText(source.value.text);
