@@ -183,6 +183,7 @@ const PACKAGES: Readonly<
       'memory_calibrate_confidence',
     ],
     commands: [
+      'curator',
       'atomise',
       'persona',
       'calibrate confidence',
