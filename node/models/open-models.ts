@@ -12,7 +12,7 @@ import { answerForm } from './answer-form.js';
 import type { ChatClient, ChatOutcome } from './chat-client.js';
 import type { ChatAnswer, ChatMessage } from './chat-shapes.js';
 import { type ChatTarget, chatTarget, type ModelSettings } from './chat-target.js';
-import { DATA_RULE } from './data-blocks.js';
+import { DATA_RULE, withoutFences } from './data-blocks.js';
 import { Ending, endedAs } from './ending.js';
 import { type ModelFeature, type ModelSection, sectionOf } from './features.js';
 import { type ModelCall, ModelMeter } from './model-meter.js';
@@ -221,8 +221,9 @@ function readOutcome<T>(question: Question<T>, outcome: ChatOutcome): Sent<T> {
   return { kind: 'done', result: ok({ read: readText(question, result.value), text: result.value.text }) };
 }
 
-function readText<T>(question: Question<T>, { text, isCut }: ChatAnswer): AnswerRead<T> {
+function readText<T>(question: Question<T>, { text: said, isCut }: ChatAnswer): AnswerRead<T> {
   if (isCut) return { ok: false, problem: CUT };
+  const text = withoutFences(said);
   if (text === '') return { ok: false, problem: 'it is empty.' };
   if (text.length > MODEL_ANSWER_CHARACTERS_MAX) {
     return { ok: false, problem: `it is longer than ${MODEL_ANSWER_CHARACTERS_MAX} characters.` };

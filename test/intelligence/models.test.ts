@@ -5,7 +5,7 @@ import type { Settings } from '../../node/config/settings.js';
 import { answerForm } from '../../node/models/answer-form.js';
 import { CHAT_SHAPES } from '../../node/models/chat-shapes.js';
 import { dataBlocks } from '../../node/models/data-blocks.js';
-import { jsonAnswer } from '../../node/models/read-answer.js';
+import { jsonAnswer, linesAnswer } from '../../node/models/read-answer.js';
 import { type ModelMood, ModelServer } from '../support/model-server.js';
 import { until } from '../support/wait.js';
 import { openTestModels, secret, type TestModels, WORDS, within } from './open-test-models.js';
@@ -74,6 +74,22 @@ for (const shape of ['native', 'compatible'] as const) {
         [server.asked[1]!.body['format'], server.asked[1]!.body['response_format']],
         [undefined, undefined],
       );
+    });
+
+    it('does not answer with the fences of its data', async () => {
+      const fences = ['BEGIN DATA 520d51a52da1708fd3828fb4 (note)', 'END DATA 520d51a52da1708fd382'];
+      server.script = [`- ${fences[0]}\n- deploy\n- ${fences[1]}`];
+      const item = (line: string) => (/\w/.test(line) ? line : null);
+      const read = linesAnswer({ itemsMax: 9, item, none: 'it has no line.' });
+      const lines = await open.models.ask({ ...WORDS, read }, within(5000));
+      assert.deepEqual(lines.ok && lines.value, ['deploy']);
+      server.script = [`{"n": "${fences[0]} one ${fences[1]}"}`];
+      const json = jsonAnswer(z.object({ n: z.string() }));
+      const one = await open.models.ask({ ...WORDS, read: json }, within(5000));
+      assert.deepEqual(one.ok && one.value, { n: ' one ' });
+      server.script = [fences.join('\n'), 'fine'];
+      assert.equal(asText(await ask()), 'fine');
+      assert.match(server.asked.at(-1)!.prompt, /cannot be used: it is empty\./);
     });
 
     it('is asked once more with the problem of its answer, and then no more', async () => {

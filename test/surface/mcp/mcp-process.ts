@@ -20,6 +20,7 @@ export class McpProcess {
   readonly messages: Message[] = [];
   private readonly closed: Promise<number | NodeJS.Signals | null>;
   errors = '';
+  private readonly answerWithinMs: number;
   private rest = '';
   private wake: () => void = () => undefined;
 
@@ -30,8 +31,11 @@ export class McpProcess {
       readonly home?: string;
       /** The program; the project's own when absent. */
       readonly main?: string;
+      /** How long an answer may take. */
+      readonly answerWithinMs?: number;
     } = {},
   ) {
+    this.answerWithinMs = options.answerWithinMs ?? ANSWER_WITHIN_MS;
     this.child = spawn(process.execPath, [options.main ?? MAIN, 'mcp', ...(options.args ?? [])], {
       env: cleanEnvironment(options.home ?? temporaryFolder('mcp'), options.env),
     });
@@ -68,7 +72,7 @@ export class McpProcess {
 
   /** The first message that fits; fails when none comes. */
   async message(fits: (message: Message) => boolean): Promise<Message> {
-    const until = Date.now() + ANSWER_WITHIN_MS;
+    const until = Date.now() + this.answerWithinMs;
     for (;;) {
       const found = this.messages.find(fits);
       if (found !== undefined) return found;
