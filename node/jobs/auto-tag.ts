@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { failed, ok } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { JobInput } from '../../protocol/jobs/job-types.js';
-import { memoryUpdate } from '../operations/lifecycle/memory-update.js';
+import type { MemoryRow } from '../../protocol/memory/memory.js';
 import { tagQuestion } from '../operations/power/tag-question.js';
 import type { JobWork } from './job-work.js';
+import { editRead, memoryOfJob, textHash } from './memory-of-job.js';
 
 const TAGS = z.array(z.string());
 
@@ -14,21 +15,20 @@ const TAGS = z.array(z.string());
  */
 export const autoTag: JobWork<JobInput<'auto_tag'>> = async (run, { memory_id: id }) => {
   const { services, caller, deadlineMs, signal } = run;
-  const { store, models, clock } = services;
-  const now = instantFromMs(clock.nowMs());
-  const found = await store.query({ kind: 'get-memory', id, linksMax: 0, viewer: caller.viewer, now });
-  if (!found.ok)
-    return found.error.code === 'NOT_FOUND' ? ok({ skipped: 'the memory is gone' }) : failed(found.error);
-  const { memory } = found.value;
+  const { models, clock } = services;
+  const found = await memoryOfJob(run, id);
+  if (!found.ok) return failed(found.error);
+  const memory = found.value;
+  if (memory === null) return ok({ skipped: 'the memory is gone' });
   if (memory.metadata['auto_tags'] !== undefined) return ok({ skipped: 'the memory has tags of a model' });
-  const tags = await run.step(`tags of version ${memory.version}`, TAGS, () =>
+  const tags = await run.step(`tags of ${textHash(run, memory)}`, TAGS, () =>
     models.ask(tagQuestion(memory), { deadlineMs, signal }),
   );
   if (!tags.ok) return failed(tags.error);
-  const metadata = { ...memory.metadata, auto_tags: tags.value, curated_at: now };
-  const input = { id, metadata, expected_version: memory.version };
+  const curated = { auto_tags: tags.value, curated_at: instantFromMs(clock.nowMs()) };
+  const change = ({ metadata }: MemoryRow) => ({ metadata: { ...metadata, ...curated } });
   // The text stays as its author wrote and signed it, so this write needs no signature.
-  const updated = await run.call(memoryUpdate, { name: 'tags', input, caller: { ...caller, local: true } });
+  const updated = await editRead(run, memory, { name: 'tags', change, caller: { ...caller, local: true } });
   if (!updated.ok) return failed(updated.error);
   return ok({
     tags: tags.value,

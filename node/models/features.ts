@@ -10,6 +10,8 @@ export const MODEL_FEATURES = [
   'curator',
   'session_start',
   'reflect',
+  'synthesis',
+  'classify_kind',
 ] as const;
 
 export type ModelFeature = (typeof MODEL_FEATURES)[number];
@@ -21,6 +23,7 @@ const BY_SMALL_MODEL: ReadonlySet<ModelFeature> = new Set([
   'auto_tag',
   'expand_query',
   'detect_contradiction',
+  'classify_kind',
 ]);
 
 /** The section whose model serves a feature (reference-mcp-cli §4). */

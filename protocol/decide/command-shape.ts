@@ -8,9 +8,7 @@ import { type Requester, requesterViewer } from './requester.js';
 export type Check = (value: unknown, by: Requester) => boolean;
 
 type Shape<C> = {
-  readonly [M in Exclude<keyof C, 'kind' | 'viewer' | 'again' | 'job' | 'autoTag' | 'autoAtomise'>]-?:
-    | Check
-    | ReadMember<C[M]>;
+  readonly [M in Exclude<keyof C, 'kind' | 'viewer' | 'again' | 'job' | 'later'>]-?: Check | ReadMember<C[M]>;
 };
 
 /** A member whose value is read, not only looked at. */
@@ -58,7 +56,7 @@ function readMembers(
   return members;
 }
 
-const IGNORED: ReadonlySet<string> = new Set(['kind', 'viewer', 'again', 'job', 'autoTag', 'autoAtomise']);
+const IGNORED: ReadonlySet<string> = new Set(['kind', 'viewer', 'again', 'job', 'later']);
 
 export const isFlag: Check = (value) => typeof value === 'boolean';
 export const isId: Check = (value) => isText(value) && memoryIdProblem(value) === null;

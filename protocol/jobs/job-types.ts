@@ -39,6 +39,15 @@ export const JOB_TYPES = declared({
     }),
     ...{ lane: 'curator', attempts: 3 },
   },
+  /** Has a model say what a stored memory means for older ones with similar titles, which it rewrites or deletes. */
+  synthesis: {
+    input: z.object({ memory_id: z.string(), deletes_max: z.int(), text_chars: z.int() }),
+    ...{ lane: 'model', attempts: 3 },
+  },
+  /** Has a model say which memories with similar titles a stored one contradicts. */
+  compare_pairs: { input: z.object({ memory_id: z.string() }), lane: 'model', attempts: 3 },
+  /** Has a model say the kind of a stored memory whose words do not say it. */
+  classify_kind: { input: z.object({ memory_id: z.string() }), lane: 'model', attempts: 3 },
 });
 
 export type JobTypes = Readonly<Record<string, JobType>>;

@@ -12,7 +12,8 @@ import { chargeFor } from '../identity/ensure-quota.js';
 import { useEnvelope } from '../identity/mutations.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
 import { envelopeProblem } from '../identity/signed-envelope.js';
-import { enqueued, type JobOrder } from '../jobs/enqueue.js';
+import { enqueued } from '../jobs/enqueue.js';
+import type { JobInput } from '../jobs/job-types.js';
 import { oneOf } from '../kinds/payload.js';
 import { isExpired, isVisible, mayChange } from './access.js';
 import { isEnvelope, newMemory, ofMemory } from './command-members.js';
@@ -35,19 +36,23 @@ export interface StoreMemory {
   readonly envelope: SignedEnvelope | null;
   /** True for a command that was sent before and not answered: a row with its id answers it. */
   readonly again?: true;
-  /** In whose name a model tags the stored row later; absent where none does. A command that waits for an approval has none. */
-  readonly autoTag?: { readonly by: AgentId; readonly local: boolean };
-  /** Present where a model splits the stored row later; as above. */
-  readonly autoAtomise?: AutoAtomise;
+  /** What is done with the stored row later; absent where nothing is. A command that waits for an approval has none. */
+  readonly later?: LaterWork;
 }
 
-/** In whose name a stored row is split later, and what the policy of its namespace says of that. */
-export interface AutoAtomise {
+/** Types of the jobs that a store queues about its row. */
+type StoreJobName = 'auto_tag' | 'auto_atomise' | 'synthesis' | 'compare_pairs' | 'classify_kind';
+
+/** A job about a stored row; the row is known when it is stored. */
+export type StoreJob = {
+  [T in StoreJobName]: { readonly type: T; readonly input: Omit<JobInput<T>, 'memory_id'> };
+}[StoreJobName];
+
+/** What is done with a stored row later, and in whose name. */
+export interface LaterWork {
   readonly by: AgentId;
   readonly local: boolean;
-  /** Tokens up to which a memory stays whole, and those of an atom. */
-  readonly threshold: number;
-  readonly max_tokens: number;
+  readonly jobs: readonly StoreJob[];
 }
 
 /** Not the whole memory: it would cross a thread for nothing. */
@@ -107,21 +112,16 @@ function* insert(
 
 function* laterWork(
   { id, version }: Memory,
-  { autoTag, autoAtomise }: StoreMemory,
+  { later }: StoreMemory,
   { now }: DecisionContext,
 ): Reading<readonly Mutation[]> {
-  const name = `${id}:${version}`;
-  const orders: JobOrder[] = [];
-  if (autoTag !== undefined) {
-    const { by: caller, local } = autoTag;
-    orders.push({ type: 'auto_tag', name, input: { memory_id: id }, caller, local });
-  }
-  if (autoAtomise !== undefined) {
-    const { by: caller, local, ...limits } = autoAtomise;
-    orders.push({ type: 'auto_atomise', name, input: { memory_id: id, ...limits }, caller, local });
-  }
+  if (later === undefined) return [];
+  const { by: caller, local, jobs } = later;
   const queued: Mutation[] = [];
-  for (const order of orders) queued.push(...(yield* enqueued(order, now)));
+  for (const { type, input } of jobs) {
+    const asked = { memory_id: id, ...input } as JobInput<typeof type>;
+    queued.push(...(yield* enqueued({ type, name: `${id}:${version}`, input: asked, caller, local }, now)));
+  }
   return queued;
 }
 

@@ -68,6 +68,17 @@ const CHECKS: ReadonlyMap<string, Check> = new Map(
   }),
 );
 
+/** Values that nobody can set here, because this release does not do what they ask for; stored ones stay. */
+const REFUSED: ReadonlyMap<string, { readonly value: string; readonly says: string }> = new Map([
+  [
+    'synthesis_failure_mode',
+    {
+      value: 'block_write',
+      says: 'no store waits for a model, so a failure cannot block it; use fall_through',
+    },
+  ],
+]);
+
 /**
  * The stored policy with the given members in place of its own; null removes a member. VALIDATION_FAILED names the
  * first member that no policy can hold, or that this release does not know and that is not stored: it would guard nothing. A policy says at least who may write (reference-http §3.4).
@@ -77,6 +88,13 @@ export function mergedGovernance(stored: Governance | null, given: Governance): 
     (member) => given[member] !== null && !CHECKS.has(member) && stored?.[member] === undefined,
   );
   if (unknown !== undefined) return unknownMember(unknown);
+  const refused = Object.keys(given).find((member) => REFUSED.get(member)?.value === given[member]);
+  if (refused !== undefined) {
+    const { value, says } = REFUSED.get(refused)!;
+    return fail('VALIDATION_FAILED', `invalid governance: ${refused} cannot be ${value}: ${says}`, {
+      fields: [`governance.${refused}`],
+    });
+  }
   const merged = Object.fromEntries(
     Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null),
   );

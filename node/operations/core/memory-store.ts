@@ -19,6 +19,7 @@ import { autoAtomising } from './auto-atomising.js';
 import { AUTO_TAG_SKIPS, autoTagging } from './auto-tagging.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
 import { classifiedKind } from './classified-kind.js';
+import { synthesising } from './synthesising.js';
 
 const input = z.object({
   title: fields.title,
@@ -160,15 +161,21 @@ async function store(call: Call, fieldsIn: Input) {
   const { settings } = call.services;
   const classified = await classifiedKind(call, fieldsIn);
   if (!classified.ok) return failed(classified.error);
-  const kind = classified.value;
+  const { kind } = classified.value;
   const asked = kind === null ? fieldsIn : { ...fieldsIn, kind };
   const memory = attestMemory(newMemory(call, asked, owner.value, expiry.value), call);
   if (settings.nearDuplicate === 'refuse' && !fieldsIn.force && !call.again) {
     const refusal = await repetition(call, memory);
     if (refusal !== null) return failed(refusal);
   }
-  const tags = autoTagging(call, memory, owner.value);
-  const atoms = await autoAtomising(call, memory, owner.value);
+  const tags = autoTagging(call, memory);
+  const jobs = [
+    ...tags.jobs,
+    ...classified.value.jobs,
+    ...(await autoAtomising(call, memory)),
+    ...(await synthesising(call, memory)),
+  ];
+  const later = { by: owner.value, local: call.caller.local, jobs };
   const write = () =>
     call.services.store.execute({
       kind: 'store-memory',
@@ -178,8 +185,7 @@ async function store(call: Call, fieldsIn: Input) {
       archive: settings.archiveOnGc,
       envelope: call.attestation.envelope,
       ...(call.again ? { again: true } : {}),
-      ...tags.command,
-      ...atoms,
+      ...(jobs.length === 0 ? {} : { later }),
     });
   const advised = fieldsIn.detect_conflicts !== false;
   const [found, result] = await besideFindings(call, memory, advised, write);
