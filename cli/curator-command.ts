@@ -118,9 +118,11 @@ function askedBy(parsed: ParsedArguments): Result<Asked> {
   const rollback = undone.length === 0 ? null : given({ id, last });
   const reflects = isSet(parsed, 'reflect');
   const [namespace, everywhere] = [flagValue(parsed, 'namespace'), isSet(parsed, 'all-namespaces')];
-  if (reflects !== (namespace !== undefined) && reflects !== everywhere)
+  if (reflects !== (namespace !== undefined || everywhere))
     return wrong(
-      reflects ? '--reflect needs one of --namespace, --all-namespaces' : '--namespace belongs to --reflect',
+      reflects
+        ? '--reflect needs one of --namespace, --all-namespaces'
+        : '--namespace and --all-namespaces belong to --reflect',
       'namespace',
       'all-namespaces',
     );

@@ -56,7 +56,11 @@ export function features(facts: Facts) {
 }
 
 /** The sections that v2 adds (reference-http §6). */
-export function sections({ has, families }: Facts, counters: RuntimeCounters, { permissionsMode }: Settings) {
+export function sections(
+  { has, families }: Facts,
+  counters: RuntimeCounters,
+  { permissionsMode, curatorEnabled, curatorIntervalSeconds }: Settings,
+) {
   return {
     permissions: {
       mode: permissionsMode,
@@ -69,7 +73,11 @@ export function sections({ has, families }: Facts, counters: RuntimeCounters, { 
       // Of the events that a hook may name, those that this node fires.
       hook_events_count: HOOK_EVENT_NAMES.filter((name) => UNFIRED_EVENTS[name] === undefined).length,
     },
-    compaction: planned(false),
+    compaction: {
+      ...planned(true),
+      enabled: curatorEnabled,
+      interval_minutes: Math.round(curatorIntervalSeconds / 60),
+    },
     approval: {
       pending_requests: counters.pending_requests,
       deferred_audit_dlq_size: counters.dlq_depth,
@@ -102,7 +110,7 @@ export function substrate({ has, tools }: Facts, settings: Settings) {
       depth_bounded: has('memory_reflect'),
       max_default: has('memory_reflect') ? 3 : 0,
       attestation: 'Ed25519',
-      curator_mode: false,
+      curator_mode: true,
     },
     skills: {
       implemented: skills.length > 0,
