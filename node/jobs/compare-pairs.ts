@@ -8,6 +8,8 @@ import type { JobWork } from './job-work.js';
 import { editRead, memoryOfJob, similarMemories, textHash } from './memory-of-job.js';
 
 const ANSWER = z.boolean();
+/** So many ids are noted in a memory, the last ones. */
+const NOTED_MAX = 20;
 const KNOWN = z.array(z.string());
 
 /**
@@ -47,7 +49,7 @@ export const comparePairs: JobWork<JobInput<'compare_pairs'>> = async (run, { me
 /** What the curator has found stays. */
 const withKnown = (metadata: MemoryRow['metadata'], confirmed: readonly string[]): readonly string[] => {
   const known = KNOWN.safeParse(metadata['confirmed_contradictions']);
-  return [...new Set([...(known.success ? known.data : []), ...confirmed])];
+  return [...new Set([...(known.success ? known.data : []), ...confirmed])].slice(-NOTED_MAX);
 };
 
 const scopeOf = ({ metadata }: MemoryRow): unknown => metadata['scope'] ?? 'collective';

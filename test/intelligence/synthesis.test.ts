@@ -223,6 +223,30 @@ describe('a synthesis after a store', { timeout: 120_000 }, () => {
     await gone(old);
   });
 
+  it('asks for an approval once, also when the process ends before the job is done', async () => {
+    await policy({ ...SYNTHESIS, delete: 'approve', approver: 'human' });
+    model.says = judging(() => ({ verdict: 'delete' }));
+    const old = await store(ann, 'Deploy window', OLD);
+    await ended(old);
+    db.exec(
+      "CREATE TRIGGER not_done BEFORE UPDATE ON jobs WHEN new.state = 'done' AND new.type = 'synthesis' BEGIN SELECT RAISE(ABORT, 'blocked by the test'); END",
+    );
+    const fresh = await store(ann, 'Deploy window since June', NEW);
+    const pending = async () =>
+      (await operator.run('memory_pending_list', { status: 'pending' }))['pending'] as Fields[];
+    await until('the deletion waits', async () => (await pending()).length === 1);
+    await node.close();
+    db.exec('DROP TRIGGER not_done');
+    db.exec("UPDATE jobs SET due_at = created_at WHERE state = 'queued'");
+    await open();
+    const [{ outcome, pending_id }] = (await ended(fresh))['changes'] as [Fields];
+    assert.deepEqual(
+      [outcome, (await pending()).map(({ id }) => id), questions().length],
+      ['waits', [pending_id], 1],
+    );
+    assert.equal((await get(old))['content'], OLD);
+  });
+
   it('says which change a policy refused, and goes on', async () => {
     await policy({ ...SYNTHESIS, delete: 'owner' });
     model.says = judging(() => ({ verdict: 'update', content: MERGED }));
