@@ -17,8 +17,16 @@ export const comparedWords = (text: string): ReadonlySet<string> =>
 export function commonShare(one: ReadonlySet<string>, other: ReadonlySet<string>, least = 0): number {
   const [small, large] = one.size <= other.size ? [one, other] : [other, one];
   if (large.size === 0 || small.size / large.size < least) return 0;
+  // So many words of the smaller one may be missing in the larger one.
+  let missing = small.size - (least / (1 + least)) * (small.size + large.size);
   let shared = 0;
-  for (const word of small) if (large.has(word)) shared += 1;
+  for (const word of small) {
+    if (large.has(word)) shared += 1;
+    else {
+      missing -= 1;
+      if (least > 0 && missing < -1e-9) return 0;
+    }
+  }
   return shared / (small.size + large.size - shared);
 }
 

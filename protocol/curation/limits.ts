@@ -9,7 +9,7 @@ export const CURATOR_NAMESPACES_MAX = 100;
 
 /** Memories that are looked at for each question of a tier, and at most. */
 export const CURATED_ROWS_PER_OP = 4;
-export const CURATED_ROWS_MAX = 800;
+export const CURATED_ROWS_MAX = 400;
 /** A shorter text says nothing that its title does not say. */
 export const CURATED_LENGTH_MIN = 50;
 /** Longer texts are not joined: a model would read only their beginnings. */
@@ -20,7 +20,7 @@ export const CLUSTER_JACCARD_MIN = 0.55;
 export const CLUSTER_ROWS_MAX = 8;
 export const CLUSTERS_MAX = 100;
 /** Share of common words from which on two memories may contradict each other. */
-export const ADJACENT_JACCARD_MIN = 0.2;
+export const ADJACENT_JACCARD_MIN = 0.3;
 
 /** Clusters of observations that a reflection is written about. */
 export const REFLECT_JACCARD_MIN = 0.3;
