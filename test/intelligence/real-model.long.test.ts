@@ -120,7 +120,8 @@ class Tools {
     const content = `${NOTES[0][1]} ${NOTES[1][1]} ${LONG}`;
     const { id } = (await this.tool('memory_store', { title: 'All of payments', content }))!;
     const split = await this.tool('memory_atomise', { memory_id: id, max_atom_tokens: ATOM_TOKENS_MIN });
-    if (split === null) return;
+    // A small model may find one statement only.
+    if (split === null || split['source_too_small'] === true) return;
     const memory = (await this.tool('memory_get', { id }))!;
     assert.equal(memory['atomised_into'], (split['atom_ids'] as unknown[]).length);
   }
