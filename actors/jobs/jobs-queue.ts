@@ -10,7 +10,7 @@ import type { Instant } from '../../protocol/base/meanings.js';
 import type { Clock, Log, Random } from '../../protocol/base/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Job } from '../../protocol/jobs/job-kind.js';
-import type { JobTypes } from '../../protocol/jobs/job-types.js';
+import { attemptsOf, type JobTypes } from '../../protocol/jobs/job-types.js';
 import type { JobLane } from '../../protocol/jobs/queries.js';
 import type { JobEnd, JobOutcome } from '../../protocol/jobs/run-jobs.js';
 import type { Store } from '../../storage/port.js';
@@ -114,7 +114,8 @@ export class JobsQueue implements JobQueue<JobRun> {
 
   async #end({ job, run, end }: JobRun) {
     const { store, types, onEnd, log } = this.#parts;
-    const { lane, attempts: attemptsMax } = types[job.type]!;
+    const { lane } = types[job.type]!;
+    const attemptsMax = attemptsOf(job, types);
     const missed = this.#missing.get(lane)?.times ?? 0;
     const failsForAll = this.#failsForAll(lane, job.id, end);
     const how = end ?? ({ how: 'cut' } as const);

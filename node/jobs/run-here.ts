@@ -1,6 +1,6 @@
 import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Job } from '../../protocol/jobs/job-kind.js';
-import { JOB_TYPES, type JobTypeName } from '../../protocol/jobs/job-types.js';
+import { attemptsOf, JOB_TYPES, type JobTypeName } from '../../protocol/jobs/job-types.js';
 import type { JobEnd } from '../../protocol/jobs/run-jobs.js';
 import type { Services } from '../pipeline/call.js';
 import { JOB_WORKS } from './job-works.js';
@@ -31,7 +31,7 @@ export async function runJobsHere(
     const { job } = begun.value;
     if (job === null) break;
     const how = await ended(services, { job, run }, signal);
-    const { attempts: attemptsMax } = JOB_TYPES[lane.type];
+    const attemptsMax = attemptsOf(job, JOB_TYPES);
     const end = {
       kind: 'end-job',
       id: job.id,

@@ -6,7 +6,7 @@ export interface JobType {
   readonly input: z.ZodType;
   /** What its jobs need: while that is missing, all jobs of the lane wait. */
   readonly lane: string;
-  /** Failures after which a job is given up. */
+  /** Failures after which a job is given up, unless its input says `attempts`. */
   readonly attempts: number;
 }
 
@@ -25,7 +25,10 @@ export const JOB_TYPES = declared({
   export_memory: { input: z.object({ memory_id: z.string() }), lane: 'files', attempts: 5 },
   /** Splits a memory after its store, by a model, where the policy of its namespace says so. */
   auto_atomise: {
-    input: z.object({ memory_id: z.string(), threshold: z.int(), max_tokens: z.int() }),
+    input: z.object({
+      ...{ memory_id: z.string(), threshold: z.int(), max_tokens: z.int() },
+      attempts: z.int().optional(),
+    }),
     ...{ lane: 'model', attempts: 3 },
   },
   /** One cycle of the curator; what a model refuses stands in its report. */
@@ -53,3 +56,12 @@ export const JOB_TYPES = declared({
 export type JobTypes = Readonly<Record<string, JobType>>;
 export type JobTypeName = keyof typeof JOB_TYPES;
 export type JobInput<T extends JobTypeName> = z.output<(typeof JOB_TYPES)[T]['input']>;
+
+/** Failures after which a job is given up. */
+export function attemptsOf(
+  { type, input }: { readonly type: string; readonly input: string },
+  types: JobTypes,
+): number {
+  const { attempts } = JSON.parse(input) as { attempts?: unknown };
+  return typeof attempts === 'number' ? attempts : types[type]!.attempts;
+}

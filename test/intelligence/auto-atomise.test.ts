@@ -68,6 +68,16 @@ describe('a policy that splits memories', { timeout: 60_000 }, () => {
     assert.equal(jobs().length, 1, 'an atom is not split');
   });
 
+  it('tries again as often as the policy says', async () => {
+    await policy('team', {
+      ...{ auto_atomise: true, auto_atomise_threshold_cl100k: 60, auto_atomise_max_retries: 0 },
+    });
+    model.says = 'no list of atoms';
+    await store('team');
+    await ended('failed');
+    assert.deepEqual([jobs()[0]!['attempts'], jobs()[0]!['error_code']], [1, 'LLM_FAILED']);
+  });
+
   it('leaves what is short, and what lies elsewhere', async () => {
     await policy('team', { auto_atomise_mode: 'deferred', auto_atomise_threshold_cl100k: 300 });
     await store('other');

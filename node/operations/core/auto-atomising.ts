@@ -6,6 +6,8 @@ import type { Call } from '../../pipeline/call.js';
 
 /** Tokens up to which a memory stays whole where the policy does not say it. */
 const THRESHOLD_TOKENS = 500;
+/** Retries that a policy can ask for. */
+const RETRIES_MAX = 10;
 
 /**
  * What a store says to its command of a model that splits the memory later: the nearest policy decides that the caller
@@ -29,7 +31,9 @@ export async function autoAtomising(
   if (mode === 'off' || bytes <= threshold) return [];
   const most = numberOf(said('auto_atomise_max_atom_tokens'), limits.ATOM_TOKENS);
   const max_tokens = Math.min(limits.ATOM_TOKENS_MAX, Math.max(limits.ATOM_TOKENS_MIN, most));
-  return [{ type: 'auto_atomise', input: { threshold, max_tokens } }];
+  const retries = said('auto_atomise_max_retries');
+  const attempts = typeof retries === 'number' ? { attempts: 1 + Math.min(RETRIES_MAX, retries) } : {};
+  return [{ type: 'auto_atomise', input: { threshold, max_tokens, ...attempts } }];
 }
 
 const numberOf = (value: unknown, usual: number): number => (typeof value === 'number' ? value : usual);
