@@ -34,6 +34,11 @@ describe('a test', () => {
     assert.deepEqual(having(files, /\bMath\.random\b/), exceptions);
   });
 
+  it('is declared before its file has loaded', () => {
+    // What an async suite declares later has no suite in a process that loads several files: the process waits without end.
+    assert.deepEqual(having(files, /\bdescribe\([^\n]*\basync\b/), []);
+  });
+
   it('polls by the one helper that has a deadline', () => {
     assert.deepEqual(having(tests, /\bwhile \([!(]*await\b|\bwhile \([^\n]*\) await\b/), []);
     assert.deepEqual(having(tests, /\bfor \(;;\)[^}]*\bsetTimeout\b/), []);

@@ -12,17 +12,16 @@ import { askRaw } from '../../support/mesh.js';
 import { formed, formingHome, invitation, join, openMeshHost } from '../../support/mesh-node.js';
 import { until } from '../../support/wait.js';
 
-describe('joining a mesh', async () => {
-  let shiftMs = 0;
-  const clock = { nowMs: () => systemClock.nowMs() + shiftMs, monotonicMs: () => systemClock.monotonicMs() };
-  const first = formingHome(clock);
-  const facts = await formed(first);
-  const one = await openMeshHost(first);
-  after(() => one.close());
-  const port = facts.listen!.port;
-  const members = () =>
-    [...new RosterFile(first.folder, first).read().values()].map((each) => each.statement);
+let shiftMs = 0;
+const clock = { nowMs: () => systemClock.nowMs() + shiftMs, monotonicMs: () => systemClock.monotonicMs() };
+const first = formingHome(clock);
+const facts = await formed(first);
+const one = await openMeshHost(first);
+after(() => one.close());
+const port = facts.listen!.port;
+const members = () => [...new RosterFile(first.folder, first).read().values()].map((each) => each.statement);
 
+describe('joining a mesh', () => {
   it('keeps keys in files for the owner alone, in a folder of the same kind', () => {
     assert.equal(statSync(first.folder.path).mode & 0o777, 0o700);
     for (const name of readdirSync(first.folder.path)) {

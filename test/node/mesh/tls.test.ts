@@ -14,49 +14,49 @@ import { openHttpNode } from '../../surface/http/http-node.js';
 
 const fingerprint = (cert: string) => new X509Certificate(cert).fingerprint256;
 
-describe('mutual TLS with an allowlist', async () => {
-  const folder = temporaryFolder('tls');
-  const server = await certificateIn(folder, 'server');
-  const friend = await certificateIn(folder, 'friend');
-  const stranger = await certificateIn(folder, 'stranger');
-  const other = await certificateIn(folder, 'other', {
-    by: await makeAuthority(systemClock.nowMs(), systemRandom),
-  });
-  const expired = await certificateIn(folder, 'expired', { yearsAgo: 12 });
-  const allowlist = join(folder, 'allowlist');
-  writeFileSync(allowlist, `${fingerprint(friend.cert)} # the friend\n`);
-  const scheduler = new HandScheduler();
-  const log = keptLog();
-  const files = openListenerFiles(
-    { tlsCert: server.certPath, tlsKey: server.keyPath, mtlsAllowlist: allowlist },
-    { scheduler, log },
-  );
-  let requests = 0;
-  const node = await openHttpNode(
-    { apiKey: 'sesame' },
-    {
-      tls: files.tls,
-      peerRoutes: [
-        {
-          kind: 'peer',
-          name: 'echo',
-          method: 'GET',
-          path: '/echo',
-          summary: 'Says who asks.',
-          access: 'peers',
-          answer: async ({ fingerprint: client }) => {
-            requests += 1;
-            return { status: 200, contentType: 'application/json', body: JSON.stringify({ client }) };
-          },
+const folder = temporaryFolder('tls');
+const server = await certificateIn(folder, 'server');
+const friend = await certificateIn(folder, 'friend');
+const stranger = await certificateIn(folder, 'stranger');
+const other = await certificateIn(folder, 'other', {
+  by: await makeAuthority(systemClock.nowMs(), systemRandom),
+});
+const expired = await certificateIn(folder, 'expired', { yearsAgo: 12 });
+const allowlist = join(folder, 'allowlist');
+writeFileSync(allowlist, `${fingerprint(friend.cert)} # the friend\n`);
+const scheduler = new HandScheduler();
+const log = keptLog();
+const files = openListenerFiles(
+  { tlsCert: server.certPath, tlsKey: server.keyPath, mtlsAllowlist: allowlist },
+  { scheduler, log },
+);
+let requests = 0;
+const node = await openHttpNode(
+  { apiKey: 'sesame' },
+  {
+    tls: files.tls,
+    peerRoutes: [
+      {
+        kind: 'peer',
+        name: 'echo',
+        method: 'GET',
+        path: '/echo',
+        summary: 'Says who asks.',
+        access: 'peers',
+        answer: async ({ fingerprint: client }) => {
+          requests += 1;
+          return { status: 200, contentType: 'application/json', body: JSON.stringify({ client }) };
         },
-      ],
-    },
-  );
-  after(async () => {
-    files.close();
-    await node.close();
-  });
+      },
+    ],
+  },
+);
+after(async () => {
+  files.close();
+  await node.close();
+});
 
+describe('mutual TLS with an allowlist', () => {
   it('serves who is on the list, and its fingerprint reaches the route without an API key', async () => {
     const { text } = await askRaw(node.port, friend, '/api/v1/echo');
     assert.match(text, /^HTTP\/1\.1 200/);
@@ -153,9 +153,11 @@ describe('mutual TLS with an allowlist', async () => {
 const fingerprintOf = (socket: { getPeerX509Certificate(): X509Certificate | undefined }) =>
   socket.getPeerX509Certificate()?.fingerprint256;
 
-describe('certificate and key files', async () => {
-  const folder = temporaryFolder('pem');
-  const pair = await certificateIn(folder, 'pair');
+const pems = temporaryFolder('pem');
+const pair = await certificateIn(pems, 'pair');
+
+describe('certificate and key files', () => {
+  const folder = pems;
 
   it('are read in PKCS#8, PKCS#1 and SEC1', () => {
     const key = createPrivateKey(pair.key);

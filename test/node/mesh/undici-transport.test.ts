@@ -16,14 +16,16 @@ const PEER_ID = 'peer-00000000000000aa';
 const REQUEST = { method: 'POST', path: '/api/v1/x', query: 'a=1', headers: { 'x-peer-id': 'p' } } as const;
 const body = new TextEncoder().encode('{"a":1}');
 
-describe('the transport to peers', async () => {
-  const folder = temporaryFolder('transport');
-  const authority = await testAuthority();
+const folder = temporaryFolder('transport');
+const authority = await testAuthority();
+const own = await certificateIn(folder, 'own', { peerId: 'peer-00000000000000bb' });
+const good = await certificateIn(folder, 'good', { peerId: PEER_ID });
+
+describe('the transport to peers', () => {
   const stops: (() => void)[] = [];
   after(() => {
     for (const stop of stops) stop();
   });
-  const own = await certificateIn(folder, 'own', { peerId: 'peer-00000000000000bb' });
 
   async function serve(certificate: TestCertificate, listener: RequestListener) {
     let connections = 0;
@@ -67,7 +69,6 @@ describe('the transport to peers', async () => {
     return made;
   }
 
-  const good = await certificateIn(folder, 'good', { peerId: PEER_ID });
   const echo: RequestListener = (request, response) => {
     const client = (
       request.socket as { getPeerCertificate?(): { fingerprint256: string } }
