@@ -36,7 +36,7 @@ export interface JobsQueueParts {
 }
 
 /**
- * The rows of jobs as a queue: a lane for each type and agent, so that nobody waits for all the jobs of another one. A run
+ * The rows of jobs as a queue: a lane for each type and agent, so that no agent waits for all jobs of another. A run
  * is recorded when it begins; what the process before did not end is queued again.
  */
 export class JobsQueue implements JobQueue<JobRun> {
@@ -47,7 +47,7 @@ export class JobsQueue implements JobQueue<JobRun> {
   /** Jobs of a lane that failed since one was done. */
   readonly #failing = new Map<string, Set<string>>();
   #last: JobLane | null = null;
-  /** False while there may be running jobs that nobody runs. */
+  /** False while jobs may be marked as running that no process runs. */
   #released = false;
   #lookedMs = Number.NEGATIVE_INFINITY;
   #prunedMs = Number.NEGATIVE_INFINITY;

@@ -95,7 +95,7 @@ export class Miner {
     return ok(stored ?? null);
   }
 
-  /** A session that has grown replaces its imported rows, unless somebody edited them. */
+  /** A session that has grown replaces its imported rows, unless they were edited. */
   private async bringUpToDate(row: Row, { id, content, metadata }: Stored): Promise<boolean> {
     const { options, report } = this.parts;
     const isEdited = metadata['mined_sha256'] !== systemCrypto.sha256Hex(content);

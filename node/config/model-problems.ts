@@ -53,7 +53,7 @@ function unused({ llmBackend, llmBaseUrl, llmModel }: ModelSettings): ConfigProb
   ];
 }
 
-/** What is enabled and has no address orders nothing, and an address alone is not asked. */
+/** An enabled reranker without an address reorders nothing, and an address alone enables none. */
 function withoutService({ rerankerEnabled, rerankerBaseUrl }: ModelSettings): ConfigProblem[] {
   if (rerankerEnabled === (rerankerBaseUrl !== null)) return [];
   const [given, missing] = rerankerEnabled

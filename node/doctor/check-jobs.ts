@@ -4,7 +4,7 @@ import { type Section, SectionBuilder } from './report.js';
 /** A job that should have begun so long ago waits for something. */
 const LATE_MS = 3_600_000;
 
-/** Checks the jobs: which failed, and whether somebody does them. */
+/** Checks the jobs: which failed, and whether a process runs them. */
 export function checkJobs(content: Pick<ContentFacts, 'jobs' | 'owner'> | null, nowMs: number): Section {
   const section = new SectionBuilder('Jobs');
   const jobs = content?.jobs ?? null;

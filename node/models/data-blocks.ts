@@ -20,8 +20,8 @@ const FENCE = /\b(?:BEGIN|END) DATA [0-9a-f]{8,24}\b(?: \([\w .:/-]{1,80}\))?/gi
 export const withoutFences = (answer: string): string => answer.replace(FENCE, '').trim();
 
 /**
- * Texts for a prompt, each in a fence that none of them can close: the mark is the hash of them all, which no text can
- * contain.
+ * Texts for a prompt, each between two lines with a mark. No text can close its block: the mark is a hash of all texts, so
+ * none of them can contain it.
  */
 export function dataBlocks(blocks: readonly DataBlock[]): string {
   const mark = systemCrypto.sha256Hex(JSON.stringify(blocks.map(({ text }) => text))).slice(0, 24);

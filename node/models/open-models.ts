@@ -33,7 +33,7 @@ export interface ModelsParts {
 const EXCERPT_BYTES_MAX = 2048;
 const CUT = 'it was cut off because it is too long: answer in fewer words.';
 
-/** The chat models of the settings. Contacts none of them, and loads the HTTP client with the first question. */
+/** Opens the chat models of the settings. It contacts none of them; the first question loads the HTTP client. */
 export const openModels = (parts: ModelsParts): Models => new NodeModels(parts);
 
 class NodeModels implements Models {

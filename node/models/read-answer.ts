@@ -30,7 +30,7 @@ export function jsonAnswer<S extends z.ZodType>(
 /** How an answer of one item for each line is read. */
 export interface LineRules<T> {
   readonly itemsMax: number;
-  /** What else parts items, beside the ends of lines; one that is no item leaves its line out. */
+  /** Separates items within a line. A line with a part that is no item is left out. */
   readonly separator?: string;
   /** The item of a line without its bullet or number; null leaves the line out. */
   readonly item: (line: string) => T | null;

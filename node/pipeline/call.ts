@@ -192,7 +192,7 @@ export interface Call<S extends ReadServices = Services> {
   readonly again: boolean;
   /** When the caller is answered in any case, in monotonic milliseconds. */
   readonly deadlineMs?: number;
-  /** Makes a signal that is aborted when the caller is gone or gave the call up; absent where nobody can tell. */
+  /** Makes a signal that aborts when the caller is gone or cancels the call; absent on a surface that cannot tell. */
   readonly gone?: () => AbortSignal;
   /** Reports how far a long operation is, and the total when it is known. */
   readonly progress: ProgressReport;

@@ -31,7 +31,7 @@ export interface Request {
    * not begun.
    */
   readonly deadlineMs?: number;
-  /** Makes a signal that is aborted when the caller is gone or gave the call up. */
+  /** Makes a signal that aborts when the caller is gone or cancels the call. */
   readonly gone?: () => AbortSignal;
   /** Receives the progress of a long operation. */
   readonly progress?: ProgressReport;

@@ -16,7 +16,7 @@ import { audienceKey } from './audience.js';
 import { CURATOR, FORGET_REASON } from './curator.js';
 import { type RollbackRecord, recordMemory } from './rollback-record.js';
 
-/** What the curator cannot have approved: nobody may wait for it. */
+/** What to do instead of an approval, for which the curator cannot wait. */
 const INSTEAD = 'the curator asks for no approval: exclude the namespace, or do it yourself';
 
 /** Joins memories of one audience, with the record that undoes it. */

@@ -10,7 +10,7 @@ export const CURATOR_VIEWER: Viewer = { all: true, agentId: CURATOR, asNamespace
 export const REPORTS_NAMESPACE = '_curator/reports';
 export const ROLLBACK_NAMESPACE = '_curator/rollback';
 
-/** The tag of a record that was rolled back: what it was about is left alone from then on. */
+/** The tag of a record that was rolled back. The curator does not change its memories again. */
 export const ROLLED_BACK_TAG = 'rolled-back';
 
 /** What an archived copy says of why it is there. */

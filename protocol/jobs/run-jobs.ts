@@ -164,7 +164,7 @@ const grown = (firstMs: number, times: number, maxMs: number): number =>
 
 const DAY_MS = 86_400_000;
 
-/** Midnight, UTC: what a day may use begins anew then. */
+/** The next midnight, UTC, when a new day's requests can be used. */
 const nextDay = (nowMs: number): Instant => instantFromMs((Math.floor(nowMs / DAY_MS) + 1) * DAY_MS);
 
 function* decideReleaseJobs(

@@ -98,7 +98,7 @@ function shapeProblem({ memory, link }: StoreAtom, source: MemoryRow): string | 
   return memory.namespace === source.namespace ? null : 'an atom lies in the namespace of its source';
 }
 
-/** An atom that nobody else sees, and that does not stay longer: the source may have changed since it was read. */
+/** The atom with the scope and the expiry that its source has now, not those that were read before. */
 function asVisibleAs({ metadata: { scope }, expires_at }: MemoryRow, atom: Memory): Memory {
   const { scope: _scope, ...metadata } = atom.metadata;
   return { ...atom, expires_at, metadata: scope === undefined ? metadata : { ...metadata, scope } };

@@ -10,7 +10,7 @@ export type AutoTagSkip = (typeof AUTO_TAG_SKIPS)[number];
 /** A shorter text has no tags that its title does not say. */
 const CONTENT_LENGTH_MIN = 50;
 
-/** False for a text that autonomous hooks leave alone. */
+/** False for a text that is too short for autonomous hooks. */
 export const isLongEnough = (content: string): boolean => characters(content) >= CONTENT_LENGTH_MIN;
 
 /** What a store says of the tags that a model adds later: to its command, and in its answer. */

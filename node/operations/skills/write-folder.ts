@@ -15,7 +15,7 @@ export interface WrittenFile {
 }
 
 /**
- * Writes a folder as a whole: into a new one with a name that nobody knows, which then takes its place. CONFLICT where
+ * Writes a whole folder: first under a random name, which is then renamed. CONFLICT where
  * something other than an empty folder is there. `commit` runs when everything is written.
  */
 export async function writeFolder(

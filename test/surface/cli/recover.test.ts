@@ -254,6 +254,6 @@ describe('recover-previous-session', { timeout: 240_000 }, () => {
   });
 
   it('knows the names that clients give to the folder of a project', () => {
-    assert.deepEqual(folderSlugs('/work/my.app'), ['-work-my-app', '-work-my.app', '--work-my.app']);
+    assert.deepEqual(folderSlugs('/srv/my.app'), ['-srv-my-app', '-srv-my.app', '--srv-my.app']);
   });
 });
