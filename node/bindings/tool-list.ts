@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolDefinition } from '../pipeline/call.js';
-import type { Operation } from '../pipeline/operation.js';
+import type { McpBinding, Operation } from '../pipeline/operation.js';
 
 /** A tool as `tools/list` shows it. */
 export interface ToolRow {
@@ -8,84 +8,122 @@ export interface ToolRow {
   readonly description: string;
   readonly inputSchema: {
     readonly type: 'object';
-    readonly properties: object;
-    readonly required?: string[];
+    readonly properties: Readonly<Record<string, PlainSchema>>;
+    readonly required?: readonly string[];
   };
 }
 
-type JsonSchema = Record<string, unknown>;
+/**
+ * What a tool list says of a value: one type, so that every host takes it. Bounds and patterns are checked at the call, and
+ * a null that a field takes stays allowed there.
+ */
+export interface PlainSchema {
+  readonly type: PlainType;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly items?: PlainSchema;
+  readonly properties?: Readonly<Record<string, PlainSchema>>;
+  readonly required?: readonly string[];
+}
 
-/** Parts of a schema that a caller does not need: text for people, and rules that are checked at the call. */
-const TRIMMED: ReadonlySet<string> = new Set([
-  '$schema',
-  'additionalProperties',
-  'description',
-  'maxItems',
-  'maxLength',
-  'maximum',
-  'minimum',
-  'pattern',
-  'propertyNames',
-]);
+type PlainType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Maximum length of a description, in characters (reference-mcp-cli §1.1). */
-const DESCRIPTION_LENGTH_MAX = 32;
-
-/** The row of an operation: every property, type, default and enum, without prose (reference-mcp-cli §1.1). */
-export const toolRow = (operation: Operation): ToolRow => rowOf(operation, false);
-
-function rowOf(operation: Operation, prose: boolean): ToolRow {
-  const json = z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
-  const properties: Record<string, unknown> = {};
-  for (const [name, schema] of Object.entries((json['properties'] ?? {}) as Record<string, JsonSchema>)) {
-    if (operation.mcp?.omit?.includes(name) === true) continue;
-    const own = operation.mcp?.defaults?.[name];
+/** The row of an operation: a sentence or two, and one line for each argument, for the model that reads them. */
+export function toolRow(operation: Operation): ToolRow {
+  const binding = operation.mcp as McpBinding;
+  const { properties: shared, required: needed } = inputSchema(operation);
+  const properties: Record<string, PlainSchema> = {};
+  for (const [name, schema] of Object.entries(shared)) {
+    if (binding.omit?.includes(name) === true) continue;
+    const own = binding.defaults?.[name];
+    const line = binding.lines?.[name] ?? lineOf(schema);
     properties[name] = {
-      ...(prose ? schema : (trim(schema) as object)),
+      ...plain(schema),
+      ...(line === undefined ? {} : { description: line }),
       ...(own === undefined ? {} : { default: own }),
     };
   }
-  const required = ((json['required'] ?? []) as string[]).filter((name) => name in properties);
+  const required = needed.filter((name) => name in properties);
   return {
     name: operation.name,
-    description: (operation.mcp?.description ?? operation.summary).slice(0, DESCRIPTION_LENGTH_MAX),
+    description: binding.description,
     inputSchema: { type: 'object', properties, ...(required.length === 0 ? {} : { required }) },
   };
 }
 
-/** The full definition of an operation's tool; its schema has prose when `verbose`. */
+/** The definition of an operation's tool; `verbose` gives its schema whole, with the bounds and patterns of each value. */
 export function describeTool(operation: Operation, verbose: boolean): ToolDefinition {
-  const { name, description, inputSchema } = rowOf(operation, verbose);
-  return { name, description, inputSchema, docstring: operation.summary };
+  const { name, description, inputSchema: listed } = toolRow(operation);
+  const { properties, required } = inputSchema(operation);
+  const whole = Object.entries(properties).filter(([field]) => field in listed.properties);
+  return {
+    name,
+    description,
+    inputSchema: verbose ? { type: 'object', properties: Object.fromEntries(whole), required } : listed,
+    docstring: operation.summary,
+  };
 }
 
-/** `value` without the trimmed parts. Property names are data, not parts of a schema, so they are kept. */
-function trim(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(trim);
-  if (typeof value !== 'object' || value === null) return value;
-  const kept: JsonSchema = {};
-  for (const [key, part] of Object.entries(value)) {
-    if (TRIMMED.has(key)) continue;
-    if (key === 'properties') {
-      kept[key] = Object.fromEntries(
-        Object.entries(part as object).map(([name, schema]) => [name, trim(schema)]),
-      );
-    } else {
-      kept[key] = key === 'default' || key === 'enum' ? part : trim(part);
-    }
-  }
-  return shortened(kept);
+function inputSchema({ input }: Operation) {
+  const json = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  return {
+    properties: (json['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>,
+    required: (json['required'] ?? []) as readonly string[],
+  };
 }
 
-/** A choice between schemas that differ only in their type is written as a list of types. */
-function shortened(schema: JsonSchema): JsonSchema {
-  const { anyOf, ...rest } = schema;
-  if (!Array.isArray(anyOf)) return schema;
-  const choices = anyOf as JsonSchema[];
-  const types = choices.map(({ type }) => type);
-  const details = choices.flatMap(({ type: _type, ...others }) => Object.entries(others));
-  const plain = types.every((type) => typeof type === 'string') && new Set(types).size === types.length;
-  // `items` does not constrain text, so it may apply to both types; other keywords could narrow the wrong type.
-  if (!plain || details.some(([key]) => key !== 'items') || details.length > 1) return schema;
-  return { ...rest, type: types, ...Object.fromEntries(details) };
+/** The description of a field, which a field that may be null has at the other of its two types. */
+const lineOf = (schema: JsonSchema): string | undefined =>
+  (schema['description'] as string | undefined) ??
+  choicesOf(schema)
+    .map(({ description }) => description as string | undefined)
+    .find((text) => text !== undefined);
+
+/** The choices that a schema leaves, but null. */
+const choicesOf = (schema: JsonSchema): readonly JsonSchema[] =>
+  ((schema['anyOf'] ?? schema['oneOf'] ?? []) as JsonSchema[]).filter(({ type }) => type !== 'null');
+
+/** A schema with one type: of several the first one declared; any JSON counts as an object. */
+function plain(schema: JsonSchema): PlainSchema {
+  const choices = choicesOf(schema);
+  if (choices.length > 0) return { ...joined(choices.map(plain)), ...defaultOf(schema) };
+  const types = [schema['type'] ?? 'object'].flat() as (PlainType | 'null')[];
+  const type = types.find((each) => each !== 'null') as PlainType;
+  const values = schema['enum'] as readonly unknown[] | undefined;
+  return {
+    type,
+    ...(values === undefined ? {} : { enum: values.filter((value) => value !== '') }),
+    ...(type === 'array' ? { items: plain((schema['items'] ?? {}) as JsonSchema) } : {}),
+    ...membersOf(schema),
+    ...defaultOf(schema),
+  };
+}
+
+/** One schema for several: the first, without the words that are not all that its type may say. */
+function joined([first, ...others]: readonly PlainSchema[]): PlainSchema {
+  const { enum: values, ...open } = first!;
+  const same = others.filter(({ type }) => type === open.type);
+  if (values === undefined || same.length > 0) return open;
+  return first!;
+}
+
+function membersOf(schema: JsonSchema): Partial<PlainSchema> {
+  const properties = schema['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
+  if (properties === undefined) return {};
+  const members = Object.entries(properties).map(([name, member]) => [name, plain(member)] as const);
+  const required = schema['required'] as readonly string[] | undefined;
+  return {
+    properties: Object.fromEntries(members),
+    ...(required === undefined || required.length === 0 ? {} : { required }),
+  };
+}
+
+/** The default of a field, unless it is what an absent field means anyway. */
+function defaultOf(schema: JsonSchema): Partial<PlainSchema> {
+  const value = schema['default'];
+  if (value === undefined || value === null || value === false || value === '') return {};
+  if (typeof value === 'object' && Object.keys(value).length === 0) return {};
+  return { default: value };
 }

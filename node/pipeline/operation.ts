@@ -55,8 +55,13 @@ export interface HttpBinding {
 
 /** How an operation appears as an MCP tool of the same name. */
 export interface McpBinding {
-  /** At most 32 characters are shown in a tool list (reference-mcp-cli §1.1). */
+  /**
+   * One or two sentences for a language model that has to choose: what the tool does, when it is the right one, what comes
+   * back, and what to do next.
+   */
   readonly description: string;
+  /** Lines for arguments that a model needs in other words than people: field to line. */
+  readonly lines?: Readonly<Record<string, string>>;
   /** Callable in every profile, also where it is not listed. */
   readonly always?: true;
   readonly omit?: readonly string[];
