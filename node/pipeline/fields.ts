@@ -41,19 +41,21 @@ const checked = (problem: (value: string) => string | null) =>
     if (message !== null) context.addIssue({ code: 'custom', message });
   });
 
-export const memoryId = checked(memoryIdProblem).describe('Memory id, or a prefix of exactly one memory id');
+export const memoryId = checked(memoryIdProblem).describe('Memory id, or the beginning of exactly one');
 export const agentId = checked(agentIdProblem).describe('Agent id');
 export const namespace = checked((value) =>
   subtreeRoot(value) === null
     ? namespaceNameProblem(value)
     : 'namespace must name one namespace here: only recall, list, search, forget and export take /**',
-).describe('Namespace: segments separated by /, at most 8 deep');
+).describe('Namespace, such as team/alpha');
 export const namespaceOrSubtree = checked(subtreeProblem).describe(
   'This namespace; with /** at its end, it and all namespaces below it',
 );
-export const tier = z.enum(TIERS).describe('Tier: short, mid or long');
-export const kind = z.enum(KINDS).describe('Memory kind');
-export const scope = z.enum(SCOPES).describe('Who may read; private keeps the memory to its owner');
+export const tier = z
+  .enum(TIERS)
+  .describe('How long it is kept: short for hours, mid for months, long for good');
+export const kind = z.enum(KINDS).describe('What sort of memory it is');
+export const scope = z.enum(SCOPES).describe('Who may read it; only its owner if private');
 
 export const title = name()
   .refine((value) => !isBlank(value), 'must not be blank')
@@ -72,7 +74,7 @@ export const content = text()
     `must be at most ${limits.CONTENT_BYTES_MAX} bytes`,
   )
   .refine((value) => !hasControlCharacter(value, '\n\r\t'), 'must not hold control characters')
-  .describe('Body of the memory');
+  .describe('Text of the memory');
 
 const tag = name()
   .transform((value) => value.trim())
@@ -87,13 +89,13 @@ export const tags = z
   .array(tag)
   .max(limits.TAGS_MAX)
   .transform((values) => [...new Set(values)])
-  .describe('Tags');
+  .describe('Words to filter by');
 
 export const priority = z
   .int()
   .min(limits.PRIORITY_MIN)
   .max(limits.PRIORITY_MAX)
-  .describe('Priority, 1 to 10');
+  .describe('Importance, 1 to 10');
 export const confidence = z.number().min(0).max(1).describe('Confidence, 0 to 1');
 
 export const source = text()
@@ -103,7 +105,7 @@ export const source = text()
     `must be at most ${limits.SOURCE_BYTES_MAX} bytes`,
   )
   .refine((value) => !hasControlCharacter(value), 'must not hold control characters')
-  .describe('Origin label');
+  .describe('Where it comes from, such as a program');
 
 export const ttlSecs = z
   .int()
@@ -121,7 +123,7 @@ const uriOf = (schemes: RegExp, problem: string) =>
     .refine((value) => !hasControlCharacter(value), 'must not hold control characters');
 
 export const sourceUri = uriOf(/^(uri|doc|file):/, 'must start with uri:, doc: or file:').describe(
-  'Where the text comes from: uri:, doc: or file:',
+  'Address of the source: uri:, doc: or file:',
 );
 
 export const entityId = name()
@@ -141,7 +143,7 @@ export const sourceUriPrefix = text()
   )
   .describe('Only memories whose source_uri begins with this text');
 
-export const includeArchived = z.boolean().describe('Also show memories that were atomised');
+export const includeArchived = z.boolean().describe('Also memories that were split into atoms');
 
 export const sessionId = text()
   .refine((value) => !isBlank(value), 'must not be blank')
@@ -154,7 +156,7 @@ export const sessionId = text()
 export const recallId = text()
   .refine((value) => /^[0-9a-f-]{36}$/i.test(value), 'must be a UUID')
   .transform((value) => value.toLowerCase())
-  .describe('Id of a recall, from its answer');
+  .describe('The recall_id of an earlier recall');
 
 /** The number of damaged rows that an answer leaves out. */
 export const omittedDamaged = {
@@ -237,7 +239,7 @@ export const metadata = z
     const message = metadataProblem(value);
     if (message !== null) context.addIssue({ code: 'custom', message });
   })
-  .meta({ type: 'object', description: 'Any JSON object' });
+  .meta({ type: 'object', description: 'Further facts, as any JSON object' });
 
 /** Keys that decide who may read; a value other than text could mean different things to different readers. */
 const GATE_KEYS = ['scope', 'target_agent_id', 'recipient_agent_id'] as const;
@@ -341,13 +343,13 @@ export const listLimit = (usual: number, max: number, what = 'rows') =>
     .min(1)
     .default(usual)
     .transform((value) => Math.min(value, max))
-    .describe(`At most this many ${what}; ${max} where more are asked for`);
+    .describe(`At most this many ${what}; ${max} is the most`);
 
 /** Tags to filter by. */
 export const tagFilter = wordList(limits.TAGS_MAX).describe('Only memories with any of these tags');
 
 const FORMATS = ['json', 'toon', 'toon_compact'] as const;
-export const format = z.enum(FORMATS).describe('Shape of the answer: json, toon or toon_compact');
+export const format = z.enum(FORMATS).describe('Shape of the answer');
 
 const PICTURE_FORMATS = ['json', 'dot', 'mermaid'] as const;
 export const pictureFormat = z
@@ -356,16 +358,14 @@ export const pictureFormat = z
 
 /** The two axes of time of a question about the graph. */
 export const moment = {
-  valid_at: instant.describe('Only links that hold at this RFC 3339 instant; now unless given').optional(),
-  believed_at: instant
-    .describe('Answer from what was recorded by this RFC 3339 instant, and as it was then')
-    .optional(),
+  valid_at: instant.describe('Only links that hold at this instant; now unless given').optional(),
+  believed_at: instant.describe('Answer as of what was recorded by this instant').optional(),
 } as const;
 
 export const includeInvalidated = z
   .boolean()
   .default(false)
-  .describe('Without valid_at: also links that do not hold any more');
+  .describe('Without valid_at: also links that ended');
 
 /** A memory in an answer. Open to other members, because unset fields are left out. */
 export const memoryOutput = z

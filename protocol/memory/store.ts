@@ -141,11 +141,14 @@ export function giveWay(holder: MemoryRow, archive: boolean): Mutation {
 }
 
 function titleTaken(holder: MemoryRow, command: StoreMemory) {
-  const message = `a memory with this title already exists in namespace "${holder.namespace}"`;
+  const visible = isVisible(holder, command.viewer);
+  const ways =
+    visible && mayChange(holder, command.viewer)
+      ? 'on_conflict "merge" replaces its text and tags, "version" stores both'
+      : 'choose another title, or store both with on_conflict "version"';
+  const message = `a memory with this title already exists in namespace "${holder.namespace}": ${ways}`;
   // A caller who may not see the row does not learn its id; that the title is taken cannot be hidden.
-  return isVisible(holder, command.viewer)
-    ? fail('CONFLICT', message, { existing_id: holder.id })
-    : fail('CONFLICT', message);
+  return visible ? fail('CONFLICT', message, { existing_id: holder.id }) : fail('CONFLICT', message);
 }
 
 function* insertUnderNextTitle(command: StoreMemory, context: DecisionContext): Deciding<StoreMemoryOutcome> {

@@ -1,6 +1,6 @@
 /**
  * A simple search over tools, as hosts with many tools make one: BM25 (k1 1.2, b 0.75) over the words of each name and
- * description. A word loses a usual English ending, and keeps six letters at most.
+ * description. A word loses a usual English ending, and keeps five letters at most.
  */
 
 interface Searched {
@@ -19,7 +19,7 @@ const B = 0.75;
 
 const stem = (word: string): string => {
   const bare = word.replace(/(?:ies|ied)$/u, 'y').replace(/(?:ing|ed|es|s|e|y)$/u, '');
-  return (bare.length < 3 ? word : bare).slice(0, 6);
+  return (bare.length < 3 ? word : bare).slice(0, 5);
 };
 
 const wordsOf = (text: string): readonly string[] =>

@@ -40,7 +40,7 @@ export const memoryArchiveList = defineOperation({
   guards: { admin: true },
   rows: 'archived',
   http: [{ method: 'GET', path: '/archive', fields: 'query', omit: ['format'] }],
-  mcp: { description: 'List archived memories' },
+  mcp: { description: 'List all archived memories (deleted, expired or merged), newest first.' },
   cli: {
     command: 'archive list',
     short: { n: 'namespace' },
@@ -159,7 +159,7 @@ export const memoryArchiveRestore = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/archive/{id}/restore', fields: 'body' }],
-  mcp: { description: 'Restore an archived memory' },
+  mcp: { description: 'Bring back a deleted or archived memory by its id.' },
   cli: {
     command: 'archive restore',
     positionals: ['id'],
@@ -213,7 +213,7 @@ export const memoryArchivePurge = defineOperation({
   overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/archive', fields: 'query' }],
-  mcp: { description: 'Purge archived memories' },
+  mcp: { description: 'Purge the archive for good: these memories cannot be brought back.' },
   cli: {
     command: 'archive purge',
     view: 'message',
@@ -284,7 +284,7 @@ export const memoryArchiveStats = defineOperation({
   effect: 'read',
   guards: { admin: true },
   http: [{ method: 'GET', path: '/archive/stats', fields: 'query' }],
-  mcp: { description: 'Count archived memories' },
+  mcp: { description: 'Count archived memories by namespace.' },
   cli: { command: 'archive stats', view: 'object' },
   run: async (call) => {
     const result = await call.services.store.query({ kind: 'archive-stats', viewer: call.caller.viewer });

@@ -59,7 +59,10 @@ export const memoryActionCreate = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
-  mcp: { description: 'Make an action' },
+  mcp: {
+    description:
+      'Create a task (action) for agents to pick up, now or once the actions it waits for are done. Answers its id; order tasks with memory_action_add_edge.',
+  },
   run: async (call, asked) => {
     const by = actingAgent(call, asked.agent_id ?? undefined, 'agent_id');
     if (!by.ok) return failed(by.error);
@@ -94,7 +97,9 @@ export const memoryActionGet = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'Show an action' },
+  mcp: {
+    description: 'Read a task (action): its state, its last transition, and which actions it waits for.',
+  },
   run: async (call, { id }) => {
     const found = await actionAt(call, id);
     if (!found.ok) return failed(found.error);
@@ -125,7 +130,7 @@ export const memoryActionList = defineOperation({
   output: z.object({ actions: z.array(actionOutput), next: nextMark }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'List actions' },
+  mcp: { description: 'List tasks (actions) with their states, those that changed last first.' },
   run: async (call, { namespace, state: of, limit, after }) => {
     const { services, caller, now } = call;
     const where = {
@@ -164,7 +169,7 @@ export const memoryActionAddEdge = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
-  mcp: { description: 'Add an edge between actions' },
+  mcp: { description: 'Make one task (action) wait for another, or mark two as siblings.' },
   run: async (call, { from_action: from, to_action: to, edge_type: type }) => {
     const by = actingAgent(call, undefined, 'agent_id');
     if (!by.ok) return failed(by.error);
@@ -186,7 +191,7 @@ export const memoryActionEdges = defineOperation({
   output: z.object({ edges: z.array(edgeOutput) }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'List the edges of an action' },
+  mcp: { description: 'List the edges of a task (action): what it waits for and what waits for it.' },
   run: async (call, { id }) => {
     const seen = await actionAt(call, id);
     if (!seen.ok) return failed(seen.error);
@@ -220,7 +225,7 @@ export const memoryActionFrontier = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'List actions to claim' },
+  mcp: { description: 'List every task (action) of a namespace that is ready to be claimed, by priority.' },
   run: async (call, { namespace, limit }) => {
     const found = await frontier(call, { namespace, agentId: null, limit, stuckMax: ACTIONS_STUCK_SHOWN });
     if (!found.ok) return failed(found.error);
@@ -242,7 +247,10 @@ export const memoryActionNext = defineOperation({
   output: z.object({ action: actionOutput.nullable() }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'Show the next action to claim' },
+  mcp: {
+    description:
+      'Show what to work on next: the one task (action) that is ready and has the highest priority. Then claim it with memory_action_transition.',
+  },
   run: async (call, { namespace, agent_id: agentId = null }) => {
     const found = await frontier(call, { namespace, agentId, limit: 1, stuckMax: 0 });
     if (!found.ok) return failed(found.error);

@@ -123,7 +123,10 @@ export const memoryCheckpointCreate = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
-  mcp: { description: 'Make a checkpoint to wait for' },
+  mcp: {
+    description:
+      'Create a checkpoint: a gate at which work has to wait until a human or agent has signed off. Answers its id; memory_checkpoint_query shows when it is resolved.',
+  },
   run: async (call, { created_by, deadline_at, ...asked }) => {
     const by = actingAgent(call, created_by, 'created_by');
     if (!by.ok) return failed(by.error);
@@ -166,7 +169,7 @@ export const memoryCheckpointResolve = defineOperation({
   output: z.object({ checkpoint: checkpointOutput, attest_level: z.enum(['self_signed', 'unsigned']) }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  mcp: { description: 'Resolve or reject a checkpoint' },
+  mcp: { description: 'Sign off or reject a checkpoint; the first resolution stands.' },
   run: async (call, { id, state, resolved_by, resolution = null, resolution_note: note = null }) => {
     const by = actingAgent(call, resolved_by, 'resolved_by');
     if (!by.ok) return failed(by.error);
@@ -214,7 +217,7 @@ export const memoryCheckpointQuery = defineOperation({
   output: z.object({ checkpoints: z.array(checkpointOutput), next: nextMark }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'List checkpoints' },
+  mcp: { description: 'List the checkpoints of a namespace with their states, newest first.' },
   run: async (call, { namespace, condition_type, state, limit, after }) => {
     const where = {
       ...{ namespace, ...(condition_type === undefined ? {} : { condition_type }) },
@@ -245,7 +248,7 @@ export const memoryCheckpointVerify = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'Verify a checkpoint' },
+  mcp: { description: 'Verify by signature who resolved a checkpoint.' },
   run: async (call, { id }) => {
     const found = await seenCheckpoint(call, id);
     if (!found.ok) return failed(found.error);

@@ -55,7 +55,10 @@ export const memoryLeaseAcquire = defineOperation({
   output: z.object({ lease: leaseOutput }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  mcp: { description: 'Lease an action' },
+  mcp: {
+    description:
+      'Lock a task (action) for some seconds or minutes, so that nobody else takes it. Answers the fencing token that later calls need.',
+  },
   run: async (call, { action_id: id, holder: named, ttl_secs: ttlSecs }) => {
     const by = actingAgent(call, named, 'holder');
     if (!by.ok) return failed(by.error);
@@ -80,7 +83,7 @@ export const memoryLeaseRenew = defineOperation({
   output: z.object({ lease: leaseOutput }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  mcp: { description: 'Renew a lease' },
+  mcp: { description: 'Extend the lease on a task (action) before it ends.' },
   run: async (call, { action_id: id, holder: named, ttl_secs: ttlSecs, fencing_token: token }) => {
     const by = actingAgent(call, named, 'holder');
     if (!by.ok) return failed(by.error);
@@ -100,7 +103,7 @@ export const memoryLeaseRelease = defineOperation({
   output: z.object({ released: z.boolean() }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  mcp: { description: 'Release a lease' },
+  mcp: { description: 'Give up the lease on a task (action), so that others can take it.' },
   run: async (call, { action_id: id, holder: named, fencing_token: token }) => {
     const by = actingAgent(call, named, 'holder');
     if (!by.ok) return failed(by.error);
@@ -120,7 +123,7 @@ export const memoryLeaseGet = defineOperation({
   output: z.object({ lease: leaseOutput.nullable() }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'Show a lease' },
+  mcp: { description: 'Show who holds the lease on a task (action), and until when.' },
   run: async (call, { action_id }) => {
     const action = await actionAt(call, action_id);
     if (!action.ok) return failed(action.error);

@@ -23,7 +23,7 @@ export const afterMark = z
     });
     return z.NEVER;
   })
-  .describe('Go on after a page: "next" of its answer');
+  .describe('The "next" of the page before');
 
 export const nextMark = z.string().optional().describe('There are more: give this as "after"');
 

@@ -123,7 +123,10 @@ export const memoryRoutineCreate = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
-  mcp: { description: 'Make a routine of actions' },
+  mcp: {
+    description:
+      'Draft a routine: a template of tasks that can be run again with other arguments. Freeze it before the first run.',
+  },
   run: async (call, { created_by, parameters: declared, ...asked }) => {
     const by = actingAgent(call, created_by, 'created_by');
     if (!by.ok) return failed(by.error);
@@ -153,7 +156,7 @@ export const memoryRoutineFreeze = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
-  mcp: { description: 'Freeze a routine' },
+  mcp: { description: 'Freeze a routine for good, so that it can be run.' },
   run: async (call, { id }) => {
     const by = actingAgent(call, undefined, 'id');
     if (!by.ok) return failed(by.error);
@@ -208,7 +211,11 @@ export const memoryRoutineRun = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
-  mcp: { description: 'Run a routine', aliases: { id: 'routine_id' } },
+  mcp: {
+    description:
+      'Run a frozen routine with arguments: its tasks are created at once. Answers the id of the run.',
+    aliases: { id: 'routine_id' },
+  },
   run: async (call, { routine_id: id, arguments: given, metadata }) => {
     const by = actingAgent(call, undefined, 'routine_id');
     if (!by.ok) return failed(by.error);
@@ -248,7 +255,7 @@ export const memoryRoutineStatus = defineOperation({
   }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'Show a run of a routine', aliases: { id: 'run_id' } },
+  mcp: { description: 'Show how far the run of a routine is.', aliases: { id: 'run_id' } },
   run: async (call, { run_id }) => {
     const found = await seen(call, routineRunKind, { run_id });
     if (!found.ok) return failed(found.error);
@@ -283,7 +290,7 @@ export const memoryRoutineList = defineOperation({
   output: z.object({ routines: z.array(routineOutput), next: nextMark }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'List routines' },
+  mcp: { description: 'List the routines of a namespace.' },
   run: async (call, { namespace, state, limit, after }) => {
     const where = { namespace, ...(state === undefined ? {} : { state }) };
     const page = await listed(call, {

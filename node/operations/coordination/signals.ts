@@ -83,7 +83,10 @@ export const memorySignalSend = defineOperation({
       },
     },
   ],
-  mcp: { description: 'Send a signal to an agent' },
+  mcp: {
+    description:
+      'Tell all agents of a namespace something, or signal one agent: a signed request, response or announcement of work.',
+  },
   hooks: aroundOperation({
     pre: [
       {
@@ -152,7 +155,7 @@ export const memorySignalRead = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   quorum: 'none',
-  mcp: { description: 'Read a signal' },
+  mcp: { description: 'Read one signal by its id; it then counts as read.' },
   run: async (call, { id: signalId }) => {
     const marked = await mark(call, signalId, 'read');
     if (!marked.ok) return failed(marked.error);
@@ -181,7 +184,7 @@ export const memorySignalInbox = defineOperation({
   output: z.object({ signals: z.array(signalOutput), next: nextMark }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'List signals of a namespace' },
+  mcp: { description: 'List the signals of a namespace that reach you, newest first.' },
   run: async (call, { namespace, to_agent, limit, after }) => {
     const { viewer, agentId } = call.caller;
     if (to_agent !== undefined && !viewer.all && to_agent !== viewer.agentId)
@@ -217,7 +220,7 @@ export const memorySignalThread = defineOperation({
   output: z.object({ signals: z.array(signalOutput), next: nextMark }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'List the signals of a thread' },
+  mcp: { description: 'List the signals of one thread, oldest first.' },
   run: async (call, { correlation_id, limit, after }) => {
     const page = await listed(call, {
       ...{ kind: signalKind, any: [{ correlation_id, expires_at: { after: call.now } }], by: 'created_at' },
@@ -249,7 +252,7 @@ export const memorySignalAck = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  mcp: { description: 'Acknowledge a signal' },
+  mcp: { description: 'Acknowledge a signal that was sent to you.' },
   hooks: aroundOperation({
     post: [
       {

@@ -49,7 +49,10 @@ export const memoryActionTransition = defineOperation({
       },
     },
   ],
-  mcp: { description: 'Move an action to a state' },
+  mcp: {
+    description:
+      'Set a task (action) to another state: claim it, start it, give it back, or finish it as done or failed.',
+  },
   run: async (call, asked) => {
     const by = actingAgent(call, asked.claimed_by ?? undefined, 'claimed_by');
     if (!by.ok) return failed(by.error);

@@ -14,12 +14,29 @@ const k = z
   .transform((value) => Math.min(Math.max(value, 1), limits.LOAD_FAMILY_LIMIT_MAX))
   .describe('At most this many memories, 1 to 100');
 
+/** The first word of a text that asks or looks for something. */
+const ASKS =
+  /^(?:who|what|when|where|which|why|how|whose|is|are|was|were|do|does|did|can|has|have|find|search|recall|remember|tell)\b/iu;
+
+const asksSomething = (intent: string): boolean =>
+  /[?\uff1f\u061f]/u.test(intent) || ASKS.test(intent.trim());
+
+const HINT =
+  'these are only the memories filed under a tool family (metadata.family); memory_recall with the question as its context looks through all memories';
+
+/** Leads a caller who wanted to recall something to the tool for it. */
+const hintOf = (count: number, asked = false) => (count === 0 || asked ? { hint: HINT } : {});
+
 const loaded = {
   namespace: z.string().nullable(),
   k: z.int(),
   count: z.int(),
   memories: z.array(fields.memoryOutput),
   truncated: z.literal(true).optional(),
+  hint: z
+    .string()
+    .describe('The tool to use instead, where the answer is empty or the intent a question')
+    .optional(),
   ...fields.omittedDamaged,
 };
 
@@ -30,7 +47,7 @@ const loaded = {
 export const memoryLoadFamily = defineOperation({
   name: 'memory_load_family',
   family: 'core',
-  summary: 'Load the memories filed under a tool family.',
+  summary: 'List the memories filed under a tool family; it recalls nothing.',
   core: true,
   input: z.object({
     family: z.string().describe(`One of ${FAMILIES.join(', ')}`),
@@ -41,7 +58,10 @@ export const memoryLoadFamily = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_load_family', fields: 'body' }],
-  mcp: { description: 'Load memories of a family' },
+  mcp: {
+    description:
+      'Not a search: list only the memories whose metadata.family is one of the eight families of tools here.',
+  },
   run: async (call, input) => {
     const family = FAMILIES.find((known) => known === input.family);
     if (family === undefined) {
@@ -52,7 +72,7 @@ export const memoryLoadFamily = defineOperation({
       );
     }
     const rows = await load(call, family, input.namespace, input.k);
-    return rows.ok ? ok({ family, ...rows.value }) : failed(rows.error);
+    return rows.ok ? ok({ family, ...rows.value, ...hintOf(rows.value.count) }) : failed(rows.error);
   },
 });
 
@@ -60,7 +80,8 @@ export const memoryLoadFamily = defineOperation({
 export const memorySmartLoad = defineOperation({
   name: 'memory_smart_load',
   family: 'core',
-  summary: 'Choose the tool family that fits an intent and load its memories.',
+  summary:
+    'Choose the tool family that fits an intent and list the memories filed under it; it recalls nothing.',
   core: true,
   input: z.object({
     intent: fields.queryText.describe('What you are about to do'),
@@ -77,7 +98,10 @@ export const memorySmartLoad = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_smart_load', fields: 'body' }],
-  mcp: { description: 'Load memories for an intent' },
+  mcp: {
+    description:
+      'Not a search: guess the family of tools for an intent, and list only the memories whose metadata.family is that family, often none.',
+  },
   run: async (call, input) => {
     const choice = chooseFamily(input.intent, call.services.catalogue.tools);
     const rows = await load(call, choice.family, input.namespace, input.k);
@@ -88,6 +112,7 @@ export const memorySmartLoad = defineOperation({
       chosen_family_source: choice.source,
       intent: input.intent,
       ...rows.value,
+      ...hintOf(rows.value.count, asksSomething(input.intent)),
     });
   },
 });

@@ -27,7 +27,7 @@ export const memoryGet = defineOperation({
   guards: {},
   http: [{ method: 'GET', path: '/memories/{id}', fields: 'query' }],
   mcp: {
-    description: 'Read one memory',
+    description: 'Open one memory by its id: the whole text, all its fields and links.',
     // On this surface the memory is flat, with its links inside (reference-mcp-cli §8).
     shape: ({ memory, ...links }) => ({ ...(memory as object), ...links }),
   },

@@ -33,7 +33,11 @@ export const memoryList = defineOperation({
   guards: {},
   rows: 'memories',
   http: [{ method: 'GET', path: '/memories', fields: 'query' }],
-  mcp: { description: 'List memories', defaults: { format: 'toon_compact' } },
+  mcp: {
+    description:
+      'Show everything in a namespace, page by page, highest priority and newest update first. For a question use memory_recall.',
+    defaults: { format: 'toon_compact' },
+  },
   cli: {
     command: 'list',
     short: { n: 'namespace', t: 'tier' },

@@ -76,7 +76,8 @@ export const memoryRecall = defineOperation({
     },
   ],
   mcp: {
-    description: 'Recall by meaning and keywords',
+    description:
+      'Remember: look up what is known already about a question or topic, such as what we decided, have seen before, learned or like. Do so before you start or answer. Answers the most relevant memories with a passage each; memory_get reads one whole.',
     defaults: { format: 'toon_compact', verbose_provenance: true },
     toonDefaults: { content: 'passage' },
     omit: ['accept_provenance', 'feature_tier'],

@@ -35,7 +35,11 @@ export const memorySearch = defineOperation({
   guards: {},
   rows: 'results',
   http: [{ method: 'GET', path: '/search', fields: 'query', aliases: { q: 'query' } }],
-  mcp: { description: 'Search by keywords', defaults: { format: 'toon_compact' } },
+  mcp: {
+    description:
+      'Find the notes that contain every word of a query exactly, such as an error code or a name. For a question use memory_recall.',
+    defaults: { format: 'toon_compact' },
+  },
   cli: {
     command: 'search',
     positionals: ['query'],

@@ -25,36 +25,35 @@ const input = z.object({
   title: fields.title,
   content: fields.content,
   tier: fields.tier.default('mid'),
-  namespace: fields.namespace.optional(),
+  namespace: fields.namespace.describe('Where it belongs, such as team/alpha').optional(),
   tags: fields.tags.default([]),
   priority: fields.priority.default(5),
-  confidence: fields.confidence.describe('Confidence, 0 to 1; 1 unless the node derives it').optional(),
+  confidence: fields.confidence.describe('How sure it is, 0 to 1').optional(),
   source: fields.source.optional(),
   ttl_secs: fields.ttlSecs.optional(),
-  expires_at: fields.instant.optional(),
+  expires_at: fields.instant.describe('When it expires, RFC 3339; its tier says unless given').optional(),
   metadata: fields.metadata.default({}),
-  agent_id: fields.agentId.optional(),
+  agent_id: fields.agentId.describe('Author; the caller unless given').optional(),
   scope: fields.scope.optional(),
   kind: fields.kind.default('observation'),
   on_conflict: z
     .enum(ON_CONFLICT)
     .default('error')
-    .describe('When the title is taken: error refuses, version keeps both, merge replaces the stored text'),
+    .describe(
+      'When the title is taken: error refuses, merge replaces the text and tags of that memory, version stores both',
+    ),
   citations: fields.citations.default([]),
   source_uri: fields.sourceUri.optional(),
   source_span: fields.sourceSpan.optional(),
   entity_id: fields.entityId.optional(),
-  force: z
-    .boolean()
-    .default(false)
-    .describe('Store it even where the node refuses what another memory says already'),
+  force: z.boolean().default(false).describe('Store it even if another memory says nearly the same'),
   detect_conflicts: z
     .boolean()
     .describe('False leaves out potential_contradictions and near_duplicates; no model looks for more')
     .optional(),
   signature: z.string().describe('Ed25519 signature of the write envelope, standard base64').optional(),
-  recall_id: fields.recallId.optional(),
-  created_at: z.string().describe('Signed RFC 3339 instant; required with a signature').optional(),
+  recall_id: fields.recallId.describe('The recall_id of the recall that led to it').optional(),
+  created_at: z.string().describe('Signed instant, RFC 3339; only with a signature').optional(),
   sign: z.boolean().describe("Sign with the key file of the agent, instead of the machine's key").optional(),
 });
 
@@ -112,7 +111,9 @@ export const memoryStore = defineOperation({
     },
   ],
   mcp: {
-    description: 'Store a memory',
+    description:
+      'Save something to remember in later sessions: make a note of a fact, decision, preference, result or lesson. Answers its id and notes that say nearly the same. To change a note, store it again under its title with on_conflict "merge".',
+    lines: { title: 'A phrase that a search would use, unique in its namespace' },
     omit: ['ttl_secs', 'sign', 'entity_id', 'detect_conflicts'],
     aliases: { memory_kind: 'kind' },
   },

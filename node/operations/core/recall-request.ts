@@ -29,16 +29,16 @@ export const recallInput = z.object({
     .max(1)
     .optional()
     .meta({ default: RECALL_MIN_SCORE })
-    .describe('Only rows at least this likely to answer, 0 to 1; 0 for every row'),
+    .describe('Only rows at least this likely to answer; 0 for every row'),
   tags: fields.tagFilter.optional(),
-  since: fields.instant.describe('Only memories created at or after this RFC 3339 instant').optional(),
-  until: fields.instant.describe('Only memories created at or before this RFC 3339 instant').optional(),
-  as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
+  since: fields.instant.describe('Only memories created since this RFC 3339 instant').optional(),
+  until: fields.instant.describe('Only memories created until this RFC 3339 instant').optional(),
+  as_agent: fields.namespace.describe('Read shared scopes as from this namespace').optional(),
   budget_tokens: z.int().min(0).describe('At most this many cl100k tokens of content').optional(),
   context_tokens: z
     .array(z.string().max(limits.QUERY_LENGTH_MAX))
     .max(256)
-    .describe('Recent conversation that biases the query 70/30')
+    .describe('Recent lines of the conversation, which count 30 % of the query')
     .optional(),
   kinds: fields
     .wordList(KINDS.length + 1)
@@ -46,20 +46,17 @@ export const recallInput = z.object({
       (words) => words.every((word) => KIND_WORDS.has(word.toLowerCase())),
       `must be kinds: all, ${KINDS.join(', ')}`,
     )
-    .describe('Only these kinds; all for every kind')
+    .describe('Only these kinds of memories')
     .optional(),
   has_citations: z.boolean().describe('Only memories with citations').optional(),
   source_uri_prefix: fields.sourceUriPrefix.optional(),
   confidence_tier: z
     .enum(CONFIDENCE_TIERS)
-    .describe('Only memories of this tier: confirmed from 0.95, likely from 0.7, ambiguous below')
+    .describe('Only so sure ones, confirmed from 0.95, likely from 0.7')
     .optional(),
   include_archived: fields.includeArchived.optional(),
   session_id: fields.sessionId.optional(),
-  session_default: z
-    .boolean()
-    .describe('Fill in the configured namespace, age, tier and limit where the call gives none')
-    .optional(),
+  session_default: z.boolean().describe('Fill in the configured scope where the call gives none').optional(),
   feature_tier: z
     .enum(['keyword', 'semantic', 'smart', 'autonomous'])
     .describe('What this recall may use: keyword does not use the embedder, the others use what the node has')
@@ -68,7 +65,7 @@ export const recallInput = z.object({
   accept_provenance: z.string().describe('verbose shows provenance').optional(),
   content: z
     .enum(['passage', 'full', 'none'])
-    .describe('Text beside each title: the passage that matches, the full content, or none')
+    .describe('Text beside each title: the matching passage, the full text, or none')
     .optional(),
   format: fields.format.default('json'),
 });

@@ -76,7 +76,10 @@ export const memoryNamespaceSetStandard = defineOperation({
     },
     { method: 'POST', path: '/namespaces', fields: 'body', nested: 'standard', status: 201 },
   ],
-  mcp: { description: 'Set the standard of a namespace' },
+  mcp: {
+    description:
+      'Pin a memory as the standard, a guideline that everybody in a namespace must follow, or set the policy or parent of the namespace.',
+  },
   cli: {
     command: 'namespace set-standard',
     short: { n: 'namespace' },
@@ -147,7 +150,7 @@ export const memoryNamespaceGetStandard = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/namespaces/{namespace}/standard', fields: 'query' }],
-  mcp: { description: 'Show the standard of a namespace' },
+  mcp: { description: 'Show the standard and policy of a namespace.' },
   cli: {
     command: 'namespace get-standard',
     short: { n: 'namespace' },
@@ -173,7 +176,7 @@ export const memoryNamespaceClearStandard = defineOperation({
     { method: 'DELETE', path: '/namespaces/{namespace}/standard', fields: 'query' },
     { method: 'DELETE', path: '/namespaces', fields: 'query' },
   ],
-  mcp: { description: 'Clear a namespace standard' },
+  mcp: { description: 'Remove the standard and policy of a namespace; the memory stays.' },
   cli: {
     command: 'namespace clear-standard',
     short: { n: 'namespace' },

@@ -46,7 +46,7 @@ export const memoryPendingApprove = defineOperation({
       status: ({ approved }) => (approved === true ? 200 : 202),
     },
   ],
-  mcp: { description: 'Approve an action that waits' },
+  mcp: { description: 'Approve a pending change; it runs once it has enough approvals.' },
   cli: {
     command: 'pending approve',
     positionals: ['id'],

@@ -53,7 +53,7 @@ export const memoryPendingList = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/pending', fields: 'query' }],
-  mcp: { description: 'List actions that wait' },
+  mcp: { description: 'List changes that are waiting for approval, or were decided.' },
   cli: {
     command: 'pending list',
     view: 'object',

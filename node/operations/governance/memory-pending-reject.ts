@@ -28,7 +28,7 @@ export const memoryPendingReject = defineOperation({
       status: ({ rejected }) => (rejected === true ? 200 : 202),
     },
   ],
-  mcp: { description: 'Reject an action that waits' },
+  mcp: { description: 'Reject a pending change; it will not run.' },
   cli: {
     command: 'pending reject',
     positionals: ['id'],

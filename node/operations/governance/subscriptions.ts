@@ -100,7 +100,10 @@ export const memorySubscribe = defineOperation({
       aliases: { namespace: 'namespace_filter' },
     },
   ],
-  mcp: { description: 'Subscribe to events' },
+  mcp: {
+    description:
+      'Call a webhook whenever something happens, such as a memory being stored or deleted. Answers the id of the subscription.',
+  },
   cli: {
     command: 'subscribe',
     positionals: ['url'],
@@ -173,7 +176,7 @@ export const memoryUnsubscribe = defineOperation({
   overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/subscriptions', fields: 'query' }],
-  mcp: { description: 'End a subscription' },
+  mcp: { description: 'End a webhook subscription, with its waiting events.' },
   cli: {
     command: 'unsubscribe',
     positionals: ['id'],
@@ -208,7 +211,7 @@ export const memoryListSubscriptions = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/subscriptions', fields: 'query' }],
-  mcp: { description: 'List your subscriptions' },
+  mcp: { description: 'List your webhook subscriptions with their counts.' },
   cli: {
     command: 'list-subscriptions',
     view: 'object',
@@ -273,7 +276,9 @@ export const memorySubscriptionReplay = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-key' },
   http: [{ method: 'POST', path: '/memory_subscription_replay', fields: 'body' }],
-  mcp: { description: 'List or resend events' },
+  mcp: {
+    description: 'List the events of a webhook subscription since an instant, or send failed ones again.',
+  },
   cli: {
     command: 'subscription-replay',
     positionals: ['subscription_id', 'since'],
@@ -353,7 +358,7 @@ export const memorySubscriptionDlqList = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_subscription_dlq_list', fields: 'body' }],
-  mcp: { description: 'List undelivered events' },
+  mcp: { description: 'List webhook events that could not be delivered.' },
   cli: {
     command: 'subscription-dlq-list',
     view: 'object',

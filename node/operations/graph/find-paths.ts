@@ -53,7 +53,7 @@ export const findPaths = defineOperation({
     { ...body, path: '/kg/find_paths' },
     { ...body, path: '/find_paths' },
   ],
-  mcp: { description: 'Paths between two memories' },
+  mcp: { description: 'Find how two memories are related: the chain of links between them.' },
   cli: {
     command: 'find-paths',
     positionals: ['source_id', 'target_id'],

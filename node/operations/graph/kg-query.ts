@@ -69,7 +69,7 @@ export const kgQuery = defineOperation({
   guards: {},
   picture: walkPicture,
   http: [{ method: 'POST', path: '/kg/query', fields: 'body', aliases: { from: 'source_id' } }],
-  mcp: { description: 'Follow links from a memory' },
+  mcp: { description: 'Follow links from one memory, over several steps, to all that it leads to.' },
   cli: {
     command: 'kg-query',
     positionals: ['source_id'],

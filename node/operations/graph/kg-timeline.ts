@@ -46,7 +46,7 @@ export const kgTimeline = defineOperation({
   guards: {},
   picture: timelinePicture,
   http: [{ method: 'GET', path: '/kg/timeline', fields: 'query' }],
-  mcp: { description: 'Links of a memory by time' },
+  mcp: { description: 'Show how the relations of a memory changed over time.' },
   cli: {
     command: 'kg-timeline',
     positionals: ['source_id'],

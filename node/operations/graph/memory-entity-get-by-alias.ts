@@ -26,7 +26,7 @@ export const memoryEntityGetByAlias = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/entities/by_alias', fields: 'query' }],
-  mcp: { description: 'Find an entity by an alias' },
+  mcp: { description: 'Find who or what is meant by a name or alias: the entity.' },
   cli: {
     command: 'entity-get-by-alias',
     positionals: ['alias'],

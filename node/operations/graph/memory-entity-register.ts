@@ -48,7 +48,10 @@ export const memoryEntityRegister = defineOperation({
       status: ({ created }) => (created === true ? 201 : 200),
     },
   ],
-  mcp: { description: 'Register an entity' },
+  mcp: {
+    description:
+      'Register an entity (person, company, thing) by its name, also called aliases; or add names to one.',
+  },
   cli: {
     command: 'entity-register',
     short: { n: 'namespace' },

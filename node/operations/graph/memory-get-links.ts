@@ -57,7 +57,7 @@ export const memoryGetLinks = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/links/{id}', fields: 'query' }],
-  mcp: { description: 'Read the links of a memory' },
+  mcp: { description: 'Read what one memory is linked to, in both directions.' },
   run: async (call, input) => {
     const found = await call.services.store.query({
       kind: 'links-of-memory',

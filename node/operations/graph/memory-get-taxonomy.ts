@@ -46,7 +46,7 @@ export const memoryGetTaxonomy = defineOperation({
   guards: { admin: true },
   http: [{ method: 'GET', path: '/taxonomy', fields: 'query' }],
   mcp: {
-    description: 'Show the tree of namespaces',
+    description: 'Show which namespaces there are, as a tree with counts.',
     omit: ['root'],
     aliases: { namespace_prefix: 'prefix' },
   },

@@ -32,7 +32,7 @@ export const memoryKgInvalidate = defineOperation({
   quorum: 'none',
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/kg/invalidate', fields: 'body' }],
-  mcp: { description: 'End the validity of a link' },
+  mcp: { description: 'End a link that is no longer true. It stays for questions about the past.' },
   cli: {
     command: 'kg-invalidate',
     view: 'message',

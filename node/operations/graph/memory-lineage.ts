@@ -49,7 +49,7 @@ export const memoryLineage = defineOperation({
   guards: {},
   picture: lineagePicture,
   http: [{ method: 'GET', path: '/memories/{id}/lineage', fields: 'query' }],
-  mcp: { description: 'What a memory was made from' },
+  mcp: { description: 'Show which memories one was made from, or what was made from it.' },
   cli: {
     command: 'lineage',
     positionals: ['id', 'direction', 'max_depth'],

@@ -50,7 +50,10 @@ export const memoryLink = defineOperation({
       omit: ['recall_id'],
     },
   ],
-  mcp: { description: 'Link two memories' },
+  mcp: {
+    description:
+      'Connect two memories by a relation, for example when one replaces (supersedes) or contradicts the other.',
+  },
   cli: {
     command: 'link',
     positionals: ['source_id', 'target_id'],

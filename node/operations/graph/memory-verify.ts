@@ -57,7 +57,7 @@ export const memoryVerify = defineOperation({
     },
     { method: 'POST', path: '/memory_verify', fields: 'body', shape: toolShape },
   ],
-  mcp: { description: 'Verify the signature of a link', shape: toolShape },
+  mcp: { description: 'Verify the signature of a link.', shape: toolShape },
   run: async (call, asked) => {
     const found = await namedLink(call, asked);
     if (!found.ok) return failed(found.error);

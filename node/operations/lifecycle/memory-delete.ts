@@ -18,7 +18,10 @@ export const memoryDelete = defineOperation({
   overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'DELETE', path: '/memories/{id}', fields: 'query' }],
-  mcp: { description: 'Delete a memory' },
+  mcp: {
+    description:
+      'Delete one wrong or useless memory by its id. The archive keeps a copy, which memory_archive_restore brings back.',
+  },
   cli: {
     command: 'delete',
     positionals: ['id'],

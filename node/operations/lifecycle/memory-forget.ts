@@ -45,7 +45,11 @@ export const memoryForget = defineOperation({
       shape: ({ deleted }) => ({ deleted }),
     },
   ],
-  mcp: { description: 'Forget what fits a filter', omit: ['confirm_global'] },
+  mcp: {
+    description:
+      'Throw away all memories of a namespace, about some words, or of a tier at once. Try dry_run first; the archive keeps copies.',
+    omit: ['confirm_global'],
+  },
   cli: {
     command: 'forget',
     short: { n: 'namespace', p: 'pattern', t: 'tier' },

@@ -21,7 +21,7 @@ export const memoryGc = defineOperation({
   guards: { admin: true, attestation: 'by-name' },
   http: [{ method: 'POST', path: '/gc', fields: 'body', omit: ['dry_run'], shape: expired }],
   mcp: {
-    description: 'Remove expired memories',
+    description: 'Clean up: remove memories that have expired now, instead of waiting for it.',
     // The reference's name for it on this surface (reference-mcp-cli §1.2).
     shape: ({ expired_deleted, dry_run }) => ({ collected: expired_deleted, dry_run }),
   },

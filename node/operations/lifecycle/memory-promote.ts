@@ -35,7 +35,9 @@ export const memoryPromote = defineOperation({
   http: [
     { method: 'POST', path: '/memories/{id}/promote', fields: 'body', omit: ['target_tier', 'to_namespace'] },
   ],
-  mcp: { description: 'Promote a memory' },
+  mcp: {
+    description: 'Keep a memory forever, by moving it to the long tier, or copy it to a namespace above.',
+  },
   cli: {
     command: 'promote',
     positionals: ['id'],

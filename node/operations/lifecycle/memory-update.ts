@@ -91,7 +91,8 @@ export const memoryUpdate = defineOperation({
     },
   ],
   mcp: {
-    description: 'Change fields of a memory',
+    description:
+      'Change or correct a memory by its id: its text, title, tags, priority or other fields; the rest stays. Answers the new version.',
     omit: ['ttl_secs', 'entity_id'],
     aliases: { memory_kind: 'kind' },
   },

@@ -25,7 +25,7 @@ export const memoryAgentList = defineOperation({
   effect: 'read',
   guards: { admin: true },
   http: [{ method: 'GET', path: '/agents', fields: 'query' }],
-  mcp: { description: 'List agents' },
+  mcp: { description: 'List the registered agents.' },
   cli: {
     command: 'agents list',
     view: 'object',

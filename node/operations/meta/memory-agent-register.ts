@@ -32,7 +32,7 @@ export const memoryAgentRegister = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-key' },
   http: [{ method: 'POST', path: '/agents', fields: 'body', agentId: 'subject', status: 201 }],
-  mcp: { description: 'Register an agent' },
+  mcp: { description: 'Register an agent with its type and abilities.' },
   cli: {
     command: 'agents register',
     view: 'message',

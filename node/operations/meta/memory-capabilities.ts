@@ -37,7 +37,10 @@ export const memoryCapabilities = defineOperation({
       omit: ['accept', 'family', 'include_schema', 'verbose'],
     },
   ],
-  mcp: { description: 'What this node can do', always: true },
+  mcp: {
+    description: 'Report what this server can do: tools and their families, features, models, limits.',
+    always: true,
+  },
   run: async (call, fieldsIn) => {
     const version = reportVersion(fieldsIn.accept);
     if (fieldsIn.family !== undefined) {

@@ -17,8 +17,8 @@ export const memoryRecallObservations = defineOperation({
     recall_id: fields.recallId.optional(),
     consumed: z.boolean().describe('Only those that led to a memory, or (false) that did not').optional(),
     unconsumed: z.boolean().describe('Only those that led to no memory').optional(),
-    since: fields.instant.describe('Only recalls at or after this RFC 3339 instant').optional(),
-    until: fields.instant.describe('Only recalls at or before this RFC 3339 instant').optional(),
+    since: fields.instant.describe('Only recalls since this RFC 3339 instant').optional(),
+    until: fields.instant.describe('Only recalls until this RFC 3339 instant').optional(),
     limit: z
       .int()
       .min(1)
@@ -44,7 +44,7 @@ export const memoryRecallObservations = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_recall_observations', fields: 'body', omit: ['unconsumed'] }],
-  mcp: { description: 'Answers of earlier recalls', omit: ['unconsumed'] },
+  mcp: { description: 'List what earlier recalls answered, and which rows were used.', omit: ['unconsumed'] },
   cli: {
     command: 'recall-observations',
     view: 'object',

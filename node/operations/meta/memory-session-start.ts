@@ -67,7 +67,8 @@ export const memorySessionStart = defineOperation({
   rows: 'memories',
   http: [{ method: 'POST', path: '/session/start', fields: 'body' }],
   mcp: {
-    description: 'Load what matters at the start',
+    description:
+      'Load context when a new session is starting: the standards, and the most important and newest memories. Then recall what the task needs.',
     defaults: { format: 'toon_compact' },
     toonDefaults: { content: 'full' },
   },

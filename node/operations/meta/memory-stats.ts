@@ -20,7 +20,7 @@ export const memoryStats = defineOperation({
   effect: 'read',
   guards: { admin: true },
   http: [{ method: 'GET', path: '/stats', fields: 'query' }],
-  mcp: { description: 'Count memories' },
+  mcp: { description: 'Say how many memories there are, by tier and namespace.' },
   cli: { command: 'stats', view: 'object', examples: ['stats'] },
   run: async (call) => {
     const result = await call.services.store.query({

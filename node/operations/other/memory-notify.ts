@@ -47,7 +47,7 @@ export const memoryNotify = defineOperation({
   repeatable: () => true,
   storesKeyed: true,
   http: [{ method: 'POST', path: '/notify', fields: 'body', aliases: { content: 'payload' }, status: 201 }],
-  mcp: { description: 'Send a message to an agent', aliases: { content: 'payload' } },
+  mcp: { description: 'Send a message to the inbox of another agent.', aliases: { content: 'payload' } },
   cli: {
     command: 'notify',
     stdin: ['payload'],

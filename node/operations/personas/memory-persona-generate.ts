@@ -49,7 +49,7 @@ export const memoryPersonaGenerate = defineOperation({
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   storesKeyed: true,
-  mcp: { description: 'Write the persona of an entity' },
+  mcp: { description: 'Have a chat model write a new persona of an entity from the reflections about it.' },
   run: async (call, { entity_id: entityId, namespace }) => {
     const written = await writePersona(call, entityId, namespace ?? null);
     if (!written.ok) return failed(written.error);

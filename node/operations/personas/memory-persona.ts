@@ -28,7 +28,7 @@ export const memoryPersona = defineOperation({
   output: z.object({ persona: personaOutput.nullable() }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'Show the persona of an entity' },
+  mcp: { description: 'Show the profile (persona) of a person, customer or other entity.' },
   run: async ({ services, caller, now }, { entity_id: entityId, namespace }) => {
     const { viewer } = caller;
     const found = await services.store.query({ kind: 'persona-of', entityId, namespace, viewer, now });

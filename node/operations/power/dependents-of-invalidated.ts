@@ -24,7 +24,7 @@ export const dependentsOfInvalidated = defineOperation({
   guards: {},
   picture: dependentsPicture,
   http: [{ method: 'POST', path: '/memory_dependents_of_invalidated', fields: 'body' }],
-  mcp: { description: 'Memories that reflect on one' },
+  mcp: { description: 'List reflections that build on a memory, and may be wrong once it is superseded.' },
   cli: {
     command: 'dependents-of-invalidated',
     positionals: ['memory_id'],

@@ -53,7 +53,10 @@ export const memoryAtomise = defineOperation({
   guards: { attestation: 'by-name' },
   repeatable: ({ force_re_atomise }) => force_re_atomise !== true,
   http: [{ method: 'POST', path: '/memory_atomise', fields: 'body' }],
-  mcp: { description: 'Split a memory into atoms' },
+  mcp: {
+    description:
+      'Split a memory that is too long into single facts, by a chat model. Answers the ids of the atoms.',
+  },
   cli: {
     command: 'atomise',
     positionals: ['memory_id'],

@@ -24,7 +24,7 @@ export const memoryAutoTag = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  mcp: { description: 'Tag a memory by a model' },
+  mcp: { description: 'Tag a memory automatically: a chat model adds tags.' },
   run: async (call, { id }) => {
     const found = await readMemory(call, id);
     if (!found.ok) return failed(found.error);

@@ -51,7 +51,10 @@ export const memoryCalibrateConfidence = defineOperation({
   table: ({ report: { baselines, total_observations: total, window_days: days }, note }) =>
     tableText(baselines, `${total} observations in ${days} days`, note),
   http: [{ method: 'POST', path: '/memory_calibrate_confidence', fields: 'body', omit: ['from_shadow'] }],
-  mcp: { description: 'Compare confidences with signals', omit: ['from_shadow'] },
+  mcp: {
+    description: 'Report how well the confidences of memories fit the signals about them.',
+    omit: ['from_shadow'],
+  },
   cli: {
     command: 'calibrate confidence',
     defaults: { output_format: 'table' },

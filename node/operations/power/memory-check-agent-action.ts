@@ -66,7 +66,10 @@ export const memoryCheckAgentAction = defineOperation({
   guards: {},
   quorum: 'none',
   http: [{ method: 'POST', path: '/memory_check_agent_action', fields: 'body' }],
-  mcp: { description: 'Ask whether an action is allowed' },
+  mcp: {
+    description:
+      'Ask whether you are allowed to run a command, write a file, call a host and so on. Answers the decision of the rules, and records it.',
+  },
   cli: {
     command: 'governance check-action',
     view: 'message',

@@ -46,7 +46,9 @@ export const memoryCheckDuplicate = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/check_duplicate', fields: 'body' }],
-  mcp: { description: 'Look for a duplicate' },
+  mcp: {
+    description: 'Check whether a note already says the same as a title and text, before you store it.',
+  },
   cli: {
     command: 'check-duplicate',
     short: { T: 'title', c: 'content', n: 'namespace' },

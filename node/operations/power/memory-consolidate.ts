@@ -65,7 +65,7 @@ export const memoryConsolidate = defineOperation({
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
   mcp: {
-    description: 'Join memories into one',
+    description: 'Merge several memories into one summary; the originals go to the archive.',
     // The whole answer would contain the text three times (reference-mcp-cli §1.2).
     shape: ({ id, consolidated, auto_summary, summary }) => ({
       id,

@@ -47,7 +47,7 @@ export const memoryDetectContradiction = defineOperation({
   output: z.object({ contradicts: z.boolean(), memory_a: named, memory_b: named }),
   effect: 'read',
   guards: {},
-  mcp: { description: 'Compare two memories' },
+  mcp: { description: 'Have a chat model say whether two memories contradict each other.' },
   run: async (call, { id_a, id_b }) => {
     const [one, other] = await Promise.all([readMemory(call, id_a), readMemory(call, id_b)]);
     if (!one.ok) return failed(one.error);

@@ -55,7 +55,7 @@ export const memoryExpandQuery = defineOperation({
     },
   ],
   mcp: {
-    description: 'Find more words for a query',
+    description: 'Have a chat model suggest further words for a query.',
     omit: ['namespace'],
     shape: ({ original, expanded_terms }) => ({ original, expanded_terms }),
   },

@@ -30,7 +30,7 @@ export const memoryInboxRead = defineOperation({
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   http: [{ method: 'POST', path: '/inbox/read', fields: 'body' }],
-  mcp: { description: 'Mark messages as read' },
+  mcp: { description: 'Mark messages of your inbox as read.' },
   cli: {
     command: 'inbox-read',
     view: 'message',

@@ -49,7 +49,7 @@ export const memoryInbox = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/inbox', fields: 'query', agentId: 'claim' }],
-  mcp: { description: 'Show messages to the caller' },
+  mcp: { description: 'Show the new messages that other agents sent you. Mark them with memory_inbox_read.' },
   cli: {
     command: 'inbox',
     flags: { agent_id: 'of' },

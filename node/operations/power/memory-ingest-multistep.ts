@@ -55,7 +55,7 @@ export const memoryIngestMultistep = defineOperation({
   output,
   effect: 'read',
   guards: {},
-  mcp: { description: 'Prepare a text in steps' },
+  mcp: { description: 'Have a chat model prepare a text in stages; nothing is stored.' },
   cli: {
     command: 'ingest-multistep',
     stdin: ['content'],

@@ -63,7 +63,7 @@ export const memoryQuotaStatus = defineOperation({
       shape: (output) => (output['quota'] ?? output) as Record<string, unknown>,
     },
   ],
-  mcp: { description: 'Show quota use' },
+  mcp: { description: 'Show how much of a daily quota is used and left.' },
   cli: {
     command: 'quota-status',
     short: { n: 'namespace' },

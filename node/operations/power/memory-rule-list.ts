@@ -41,7 +41,7 @@ export const memoryRuleList = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_rule_list', fields: 'body' }],
-  mcp: { description: 'List the rules about actions' },
+  mcp: { description: 'List the rules about what agents may do.' },
   cli: {
     command: 'rules list',
     view: 'object',

@@ -33,7 +33,7 @@ export const memoryShare = defineOperation({
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   http: [{ method: 'POST', path: '/share', fields: 'body' }],
-  mcp: { description: 'Copy a memory for an agent' },
+  mcp: { description: 'Give another agent a copy of a memory.' },
   cli: {
     command: 'share',
     aliases: { memory_id: 'source_memory_id', target_agent: 'target_agent_id' },

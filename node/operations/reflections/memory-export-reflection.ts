@@ -26,7 +26,7 @@ export const memoryExportReflection = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_export_reflection', fields: 'body' }],
-  mcp: { description: 'A reflection as a file' },
+  mcp: { description: 'Show a reflection as a Markdown or JSON file.' },
   run: async (call, { memory_id: id, format }) => {
     const memory = await namedReflection(call, id);
     if (!memory.ok) return failed(memory.error);

@@ -55,7 +55,11 @@ export const memoryReflect = defineOperation({
       aliases: { memory_ids: 'source_ids' },
     },
   ],
-  mcp: { description: 'Store a reflection on memories', aliases: { memory_ids: 'source_ids' } },
+  mcp: {
+    description:
+      'Write down a lesson or conclusion that follows from other memories; it is linked to each of them.',
+    aliases: { memory_ids: 'source_ids' },
+  },
   cli: {
     command: 'reflect',
     aliases: { memory_ids: 'source_ids' },

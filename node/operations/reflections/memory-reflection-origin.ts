@@ -35,7 +35,7 @@ export const memoryReflectionOrigin = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_reflection_origin', fields: 'body' }],
-  mcp: { description: 'Where a reflection comes from' },
+  mcp: { description: 'Show which node and agent a reflection comes from.' },
   cli: {
     command: 'reflection-origin',
     positionals: ['memory_id'],

@@ -63,7 +63,7 @@ export const memorySkillCompositionalContext = defineOperation({
   effect: 'read',
   guards: { admin: true },
   http: [{ method: 'POST', path: '/skill/{skill_id}/compose', fields: 'body' }],
-  mcp: { description: 'Compose a skill with reflections' },
+  mcp: { description: 'Read a skill together with related reflections, within a budget of tokens.' },
   cli: {
     command: 'skill compose',
     aliases: { id: 'skill_id' },

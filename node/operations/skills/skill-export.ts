@@ -31,7 +31,7 @@ export const memorySkillExport = defineOperation({
   guards: { attestation: 'by-name', admin: true },
   quorum: 'none',
   http: [{ method: 'POST', path: '/skill/{skill_id}/export', fields: 'body' }],
-  mcp: { description: 'Write a skill to a folder' },
+  mcp: { description: 'Write a skill to a new folder.' },
   cli: {
     command: 'skill export',
     aliases: { id: 'skill_id', output: 'target_folder' },

@@ -24,7 +24,7 @@ export const memorySkillGet = defineOperation({
   effect: 'read',
   guards: { admin: true },
   http: [{ method: 'GET', path: '/skill/{skill_id}', fields: 'query' }],
-  mcp: { description: 'Show a skill' },
+  mcp: { description: 'Read a skill: its text and the list of its files.' },
   cli: {
     command: 'skill get',
     aliases: { id: 'skill_id' },
@@ -83,7 +83,7 @@ export const memorySkillResource = defineOperation({
       aliases: { path: 'resource_path' },
     },
   ],
-  mcp: { description: 'Show a file of a skill' },
+  mcp: { description: 'Read one file of a skill.' },
   cli: {
     command: 'skill resource',
     aliases: { id: 'skill_id', path: 'resource_path' },

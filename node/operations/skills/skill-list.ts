@@ -38,7 +38,7 @@ export const memorySkillList = defineOperation({
   effect: 'read',
   guards: { admin: true },
   http: [{ method: 'GET', path: '/skill/list', fields: 'query' }],
-  mcp: { description: 'List skills' },
+  mcp: { description: 'List which skills there are, each in its newest version.' },
   cli: {
     command: 'skill list',
     view: 'object',

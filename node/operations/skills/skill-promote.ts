@@ -58,7 +58,7 @@ export const memorySkillPromoteFromReflection = defineOperation({
       aliases: { name: 'skill_name', description: 'skill_description' },
     },
   ],
-  mcp: { description: 'Make a skill of a reflection' },
+  mcp: { description: 'Make a skill from a reflection and what it reflects on.' },
   cli: {
     command: 'skill promote',
     aliases: { id: 'reflection_id', name: 'skill_name', description: 'skill_description' },

@@ -40,7 +40,7 @@ export const memorySkillRegister = defineOperation({
   guards: { attestation: 'by-name', admin: true },
   repeatable: () => true,
   http: [{ method: 'POST', path: '/skill/register', fields: 'body' }],
-  mcp: { description: 'Register a skill' },
+  mcp: { description: 'Register a skill from a SKILL.md, as a new version.' },
   cli: {
     command: 'skill register',
     aliases: { manifest: 'folder_path', inline: 'inline_skill' },

@@ -75,7 +75,7 @@ export const memoryCaptureTurn = defineOperation({
       shape: ({ elapsed_ms: _elapsed, ...answer }) => answer,
     },
   ],
-  mcp: { description: 'Store a turn of a session' },
+  mcp: { description: 'Record one turn of a chat, once; for hosts that log their sessions.' },
   hooks: aroundOperation({
     pre: [
       {

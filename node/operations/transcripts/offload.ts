@@ -56,7 +56,10 @@ export const memoryOffload = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   repeatable: () => true,
-  mcp: { description: 'Put a long content aside' },
+  mcp: {
+    description:
+      'Put a long text, such as a huge log, aside. Answers a short reference; memory_deref reads it back.',
+  },
   run: async (call, { content, namespace, ttl_seconds: ttl }) => {
     const { services, caller, now } = call;
     const max = services.settings.transcriptDecompressedMax;
@@ -103,7 +106,7 @@ export const memoryDeref = defineOperation({
   guards: { attestation: 'by-name' },
   quorum: 'none',
   repeatable: () => true,
-  mcp: { description: 'Read a content put aside' },
+  mcp: { description: 'Read back a text that was put aside, by its reference.' },
   run: async (call, { ref_id: refId }) => {
     const { services, caller } = call;
     const command = {

@@ -71,7 +71,7 @@ export const memoryReplay = defineOperation({
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_replay', fields: 'body', agentId: 'claim' }],
-  mcp: { description: 'Show the turns behind a memory' },
+  mcp: { description: 'Show the conversation (turns) from which a memory came.' },
   cli: {
     command: 'replay',
     positionals: ['memory_id'],

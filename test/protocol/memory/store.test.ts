@@ -290,6 +290,10 @@ describe('storing under a taken title, on_conflict merge', () => {
     );
     assert.equal(hidden.code, 'CONFLICT');
     assert.equal('details' in hidden, false);
+    // Neither may be merged into, so neither answer says that a merge would help.
+    for (const { message } of [error, hidden]) {
+      assert.match(message, /choose another title, or store both with on_conflict "version"$/);
+    }
   });
 
   it('does not reach a row without an owner that the caller may not see', () => {

@@ -312,7 +312,7 @@ describe('help', () => {
   it('shows types, defaults and what is required', async () => {
     const { out } = await mnemesh('help', 'store');
     assert.match(out, /-T, --title <text> +.*\(required\)/);
-    assert.match(out, /-p, --priority <number> +Priority, 1 to 10 \(default 5\)/);
+    assert.match(out, /-p, --priority <number> +Importance, 1 to 10 \(default 5\)/);
     assert.match(out, /--tags <list> +.*repeated/);
     assert.match(out, /--metadata <json>/);
     const recall = (await mnemesh('recall', '--help')).out.replace(/\s+/g, ' ');

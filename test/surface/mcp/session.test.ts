@@ -97,6 +97,23 @@ describe('an MCP session in the core profile', () => {
     const body = JSON.parse(text(conflict));
     assert.equal(body.code, 'CONFLICT');
     assert.match(body.existing_id, /^[0-9a-f-]{36}$/);
+    assert.match(body.error, /on_conflict "merge" replaces its text and tags, "version" stores both$/);
+  });
+
+  it('leads who takes a loader of families for recall to memory_recall', async () => {
+    const hint = async (name: string, args: Record<string, unknown>): Promise<string | undefined> =>
+      JSON.parse(text(await call(client, name, args))).hint;
+    const filed = { title: 'filed', content: 'x', metadata: { family: 'graph' } };
+    await call(client, 'memory_store', filed);
+    for (const [name, args] of [
+      ['memory_smart_load', { intent: 'find the postgres primary' }],
+      ['memory_smart_load', { intent: 'which paths does the graph have?' }],
+      ['memory_load_family', { family: 'archive' }],
+    ] as const) {
+      assert.match((await hint(name, args)) ?? '', /memory_recall/, JSON.stringify(args));
+    }
+    assert.equal(await hint('memory_smart_load', { intent: 'link entities in the graph' }), undefined);
+    assert.equal(await hint('memory_load_family', { family: 'graph' }), undefined);
   });
 
   it('refuses what the schema refuses with -32602 and the code', async () => {
