@@ -33,6 +33,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   'mesh status': async () => (await import('./mesh/status-command.js')).statusCommand,
   'mesh verify': async () => (await import('./mesh/verify-command.js')).verifyCommand,
   'mesh remove': async () => (await import('./mesh/remove-command.js')).removeCommand,
+  'mesh rename': async () => (await import('./mesh/rename-command.js')).renameCommand,
   'mesh renew': async () => (await import('./mesh/renew-command.js')).renewCommand,
   'mesh adopt': async () => (await import('./mesh/adopt-command.js')).adoptCommand,
   'mesh op': async () => (await import('./mesh/op-command.js')).opCommand,

@@ -1,21 +1,14 @@
 import type { Caller } from '../../node/identity/caller.js';
 import type { LocalRunner } from '../../node/local/local-runner.js';
 import { coordinationBoard } from '../../node/operations/coordination/board.js';
-import { systemClock, systemScheduler } from '../../node/seams.js';
-import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
-import { FullScreen, isQuit } from '../full-screen.js';
-import { flagValue, isSet } from '../global-flags.js';
+import { followOnScreen, hasScreen, INTERVAL_FLAG, intervalOf } from '../follow-screen.js';
+import { isSet } from '../global-flags.js';
 import { withLocalRunner } from '../local-node.js';
-import { Pause } from '../pause.js';
-import { onSignals } from '../signals.js';
 import type { Terminal } from '../terminal.js';
-import { printable } from '../views/text.js';
 import { type Board, boardView } from './board-view.js';
-
-const INTERVAL_SECS_DEFAULT = 1;
-const INTERVAL_SECS_MAX = 3600;
 
 /** Shows the work of agents, and follows it on a terminal. */
 export const boardCommand = defineCommand({
@@ -26,26 +19,25 @@ export const boardCommand = defineCommand({
     { name: 'namespace', required: false, doc: 'Only this namespace; all of them when it is absent' },
   ],
   flags: [
-    {
-      name: 'interval',
-      kind: 'value',
-      value: 'seconds',
-      doc: `Seconds between two looks, ${INTERVAL_SECS_DEFAULT} unless given`,
-    },
+    INTERVAL_FLAG,
     { name: 'once', kind: 'switch', doc: 'Print the board once, as without a terminal or with --json' },
   ],
   examples: ['board', 'board team/backlog --interval 5', 'board --once --json'],
   run: async (parsed, terminal) => {
-    const seconds = Number(flagValue(parsed, 'interval') ?? INTERVAL_SECS_DEFAULT);
-    if (!(seconds > 0 && seconds <= INTERVAL_SECS_MAX)) {
-      const message = `--interval must be a number of seconds above 0 and at most ${INTERVAL_SECS_MAX}`;
-      return fail('VALIDATION_FAILED', message, { fields: ['interval'] });
-    }
+    const everyMs = intervalOf(parsed);
+    if (!everyMs.ok) return failed(everyMs.error);
     const isOnce = isSet(parsed, 'once') || isSet(parsed, 'json');
-    const isScreen = !isOnce && process.stdin.isTTY === true && process.stdout.isTTY === true;
+    const isScreen = !isOnce && hasScreen();
     return withLocalRunner(parsed, (runner, caller) => {
       const source = new BoardSource(runner, caller, parsed.positionals[0] ?? null);
-      return isScreen ? follow(source, terminal, seconds * 1000) : printOnce(source, parsed, terminal);
+      if (!isScreen) return printOnce(source, parsed, terminal);
+      const view = async () => {
+        const board = await source.read();
+        return board.ok
+          ? ok(boardView(board.value, source.namespace, terminal.columns))
+          : failed(board.error);
+      };
+      return followOnScreen(view, terminal, everyMs.value);
     });
   },
 });
@@ -82,30 +74,3 @@ async function printOnce(
 }
 
 /** Draws the board again and again until a signal, the key `q`, a failure, or until the terminal is gone. */
-async function follow(source: BoardSource, terminal: Terminal, everyMs: number): Promise<Result<number>> {
-  const pause = new Pause(systemScheduler, everyMs);
-  onSignals(systemClock, () => pause.end());
-  const screen = new FullScreen(terminal, process.stdin, (key) => {
-    if (isQuit(key)) pause.end();
-  });
-  await screen.begin();
-  try {
-    for (; !pause.ended && !terminal.closed; await pause.take()) {
-      const board = await source.read();
-      if (!board.ok) return failed(board.error);
-      const lines = boardView(board.value, source.namespace, terminal.columns).trimEnd().split('\n');
-      await screen.draw(fitting(lines, process.stdout.rows));
-    }
-    return ok(0);
-  } finally {
-    await screen.end();
-  }
-}
-
-/** The lines that a screen has room for, with a last one that says what q does, and how many are left out. */
-function fitting(lines: readonly string[], rows: number): string {
-  const room = Math.max(1, rows - 1);
-  const isCut = lines.length > room;
-  const left = isCut ? `${lines.length - room} lines more   ` : '';
-  return [...lines.slice(0, room), `${left}q quit`].map(printable).join('\n');
-}

@@ -1,30 +1,28 @@
+import { MeshFolder } from '../../node/mesh/forming/mesh-folder.js';
 import { operatorView } from '../../node/transfer/operator-view.js';
 import { fail, failed, ok } from '../../protocol/base/result.js';
-import { isPeerId } from '../../protocol/log/peer-id.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
 import { withLocalNode } from '../local-node.js';
-import { seamsOf, shown } from './mesh-parts.js';
+import { NODE_POSITIONAL, peerNamed, seamsOf, shown } from './mesh-parts.js';
 import { DAEMON_FLAGS, daemonSettings } from './status-query.js';
 
 /** Makes this node the home of a lost node's subjects. */
 export const adoptCommand = defineCommand({
   name: 'mesh adopt',
   summary: 'Make this node the home of all subjects of a lost node; it then decides about them.',
-  positionals: [{ name: 'peer-id', doc: 'The lost node, as "mesh status" names it' }],
+  positionals: [NODE_POSITIONAL],
   flags: [
     { name: 'yes', kind: 'switch', doc: 'Adopt it even though it answered a short while ago' },
     ...DAEMON_FLAGS,
   ],
-  examples: ['mesh adopt peer-0011223344556677'],
+  examples: ['mesh adopt lab-2', 'mesh adopt peer-0011223344556677'],
   run: async (parsed, terminal) => {
-    const peerId = parsed.positionals[0]!;
-    if (!isPeerId(peerId)) {
-      const message = `"${peerId}" is not a peer id; "mesh status" shows the peer ids of the mesh`;
-      return fail('VALIDATION_FAILED', message, { fields: ['peer_id'] });
-    }
     const settings = daemonSettings(parsed);
     if (!settings.ok) return failed(settings.error);
+    const named = peerNamed(new MeshFolder(settings.value.home), seamsOf(parsed), parsed.positionals[0]!);
+    if (!named.ok) return failed(named.error);
+    const peerId = named.value;
     return withLocalNode(parsed, async ({ store, peerId: self }, caller) => {
       const permitted = operatorView(caller);
       if (!permitted.ok) return failed(permitted.error);

@@ -25,14 +25,16 @@ export const initCommand = defineCommand({
   run: async (parsed, terminal) => {
     const quorum = quorumGiven(parsed);
     if (!quorum.ok) return failed(quorum.error);
+    const words = placeWords(parsed);
+    if (!words.ok) return failed(words.error);
     // Certificates are expensive to load, and every help loads the commands.
     const { initMesh } = await import('../../node/mesh/forming/form.js');
-    const made = await initMesh(formingParts(parsed), placeWords(parsed));
+    const made = await initMesh(formingParts(parsed), words.value);
     if (!made.ok) return failed(made.error);
     keepQuorum(parsed, quorum.value);
-    const { mesh_id, peer_id, url, listen } = made.value;
+    const { mesh_id, peer_id, name, url, listen } = made.value;
     await terminal.print(
-      shown(parsed, terminal, { made: true, mesh_id, peer_id, url, listen: addressOf(listen) }),
+      shown(parsed, terminal, { made: true, mesh_id, peer_id, name, url, listen: addressOf(listen) }),
     );
     if (!isSet(parsed, 'json')) {
       await terminal.complain(

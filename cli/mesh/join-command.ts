@@ -31,16 +31,18 @@ export const joinCommand = defineCommand({
   run: async (parsed, terminal) => {
     const quorum = quorumGiven(parsed);
     if (!quorum.ok) return failed(quorum.error);
+    const words = placeWords(parsed);
+    if (!words.ok) return failed(words.error);
     // Certificates are expensive to load, and every help loads the commands.
     const { joinMesh } = await import('../../node/mesh/forming/form.js');
     const word = parsed.positionals[0] ?? '-';
     const token = parseToken(word === '-' ? await standardInput() : word);
     if (!token.ok) return failed(token.error);
-    const joined = await joinMesh(formingParts(parsed), token.value, placeWords(parsed));
+    const joined = await joinMesh(formingParts(parsed), token.value, words.value);
     if (!joined.ok) return failed(joined.error);
     keepQuorum(parsed, quorum.value);
-    const { mesh_id, peer_id, url } = joined.value;
-    await terminal.print(shown(parsed, terminal, { joined: true, mesh_id, peer_id, url }));
+    const { mesh_id, peer_id, name, url } = joined.value;
+    await terminal.print(shown(parsed, terminal, { joined: true, mesh_id, peer_id, name, url }));
     if (!isSet(parsed, 'json') && !isSet(parsed, 'serve')) {
       await terminal.complain(
         '\nRun "mnemesh serve" unless it runs already; a running node takes part at once.\n',

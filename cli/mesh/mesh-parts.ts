@@ -1,10 +1,15 @@
+import { hostname } from 'node:os';
 import { storeQuorum } from '../../node/config/stored-quorum.js';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
 import { stderrLog } from '../../node/log.js';
-import type { FormingParts } from '../../node/mesh/forming/form.js';
+import { findNode } from '../../node/mesh/forming/find-node.js';
+import type { FormingParts, NodeWords } from '../../node/mesh/forming/form.js';
 import { type MeshFacts, MeshFolder } from '../../node/mesh/forming/mesh-folder.js';
+import { RosterFile, type RosterSeams } from '../../node/mesh/forming/roster-file.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { isPeerId } from '../../protocol/log/peer-id.js';
+import { nodeNameOf, nodeNameProblem } from '../../protocol/peers/node-name.js';
 import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
 import { flagValue, isSet, settingsFor } from '../global-flags.js';
@@ -12,8 +17,14 @@ import { settingsOfFlags } from '../setting-flags.js';
 import type { Terminal } from '../terminal.js';
 import { objectView } from '../views/object-view.js';
 
-/** The address of a node of a mesh. */
+/** The name and the address of a node of a mesh. */
 export const PLACE_FLAGS: readonly DocumentedFlag[] = [
+  {
+    name: 'name',
+    kind: 'value',
+    value: 'name',
+    doc: "What people call this node (the host's name; with a number where another node has it)",
+  },
   {
     name: 'url',
     kind: 'value',
@@ -28,6 +39,12 @@ export const PLACE_FLAGS: readonly DocumentedFlag[] = [
   },
 ];
 
+/** The node that a command is about. */
+export const NODE_POSITIONAL = {
+  name: 'node',
+  doc: 'Its name, its peer id or the beginning of it, as "mesh status" shows them',
+} as const;
+
 /** Flags that are passed on to `serve`. */
 export const SERVE_FLAGS: readonly DocumentedFlag[] = [
   { name: 'serve', kind: 'switch', doc: 'Run the node afterwards, as "serve" does' },
@@ -41,10 +58,14 @@ export const SERVE_FLAGS: readonly DocumentedFlag[] = [
   },
 ];
 
-export const placeWords = (parsed: ParsedArguments) => ({
-  url: flagValue(parsed, 'url'),
-  listen: flagValue(parsed, 'listen'),
-});
+/** VALIDATION_FAILED for a name that no node may have. */
+export function placeWords(parsed: ParsedArguments): Result<NodeWords> {
+  const given = flagValue(parsed, 'name')?.toLowerCase();
+  const problem = given === undefined ? null : nodeNameProblem(given);
+  if (problem !== null) return fail('VALIDATION_FAILED', `--name: ${problem}`, { fields: ['name'] });
+  const name = given ?? nodeNameOf(hostname()) ?? undefined;
+  return ok({ name, url: flagValue(parsed, 'url'), listen: flagValue(parsed, 'listen') });
+}
 
 /** The parts that the formation of a mesh needs. Makes the home and the machine's key where they are missing. */
 export function formingParts(parsed: ParsedArguments): FormingParts {
@@ -76,6 +97,24 @@ export function requireMesh(folder: MeshFolder): Result<MeshFacts> {
         'this node belongs to no mesh: run "mnemesh mesh init", or "mnemesh mesh join <token>"',
       )
     : ok(facts);
+}
+
+/**
+ * The peer id of the node that a person names. On a node that was wired by hand only a peer id names one. NOT_FOUND,
+ * AMBIGUOUS_ID_PREFIX.
+ */
+export function peerNamed(folder: MeshFolder, seams: RosterSeams, word: string): Result<string> {
+  if (isPeerId(word)) return ok(word);
+  if (folder.facts() === null)
+    return fail(
+      'VALIDATION_FAILED',
+      `"${word}" is no peer id: "mnemesh mesh status" shows those of the nodes`,
+      {
+        fields: ['node'],
+      },
+    );
+  const found = findNode(new RosterFile(folder, seams).read(), word);
+  return found.ok ? ok(found.value.peer_id) : failed(found.error);
 }
 
 /** An answer as lines for people, or as one JSON document. */

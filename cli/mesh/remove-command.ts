@@ -1,14 +1,14 @@
 import { RosterFile } from '../../node/mesh/forming/roster-file.js';
 import { fail, failed, ok } from '../../protocol/base/result.js';
 import { defineCommand } from '../define-command.js';
-import { formingParts, requireMesh, shown } from './mesh-parts.js';
+import { formingParts, NODE_POSITIONAL, peerNamed, requireMesh, shown } from './mesh-parts.js';
 
 /** Removes a node from the mesh. */
 export const removeCommand = defineCommand({
   name: 'mesh remove',
   summary: 'Remove a node from the mesh; its writes stay.',
-  positionals: [{ name: 'peer-id', doc: 'The node, as "mesh status" names it' }],
-  examples: ['mesh remove peer-0011223344556677'],
+  positionals: [NODE_POSITIONAL],
+  examples: ['mesh remove lab-2', 'mesh remove peer-0011'],
   run: async (parsed, terminal) => {
     const parts = formingParts(parsed);
     const facts = requireMesh(parts.folder);
@@ -17,7 +17,9 @@ export const removeCommand = defineCommand({
     if (authority === null) {
       return fail('FORBIDDEN', 'only the node that made the mesh can remove others: run this command there');
     }
-    const peerId = parsed.positionals[0]!;
+    const named = peerNamed(parts.folder, parts, parsed.positionals[0]!);
+    if (!named.ok) return failed(named.error);
+    const peerId = named.value;
     if (peerId === parts.identity.peerId) {
       return fail('CONFLICT', 'the node that made the mesh cannot be removed from it');
     }

@@ -1,8 +1,12 @@
 import type { StatusResult } from '../../node/mesh/status-query.js';
-import { failed, ok } from '../../protocol/base/result.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
+import { followInLines, followOnScreen, hasScreen, INTERVAL_FLAG, intervalOf } from '../follow-screen.js';
 import { isSet } from '../global-flags.js';
+import type { Terminal } from '../terminal.js';
 import { objectView } from '../views/object-view.js';
+import { namedPeer } from './peer-names.js';
 import { DAEMON_FLAGS, hasMesh, NO_MESH, queryStatus } from './status-query.js';
 
 /** Shows the state of the mesh. */
@@ -10,19 +14,37 @@ export const statusCommand = defineCommand({
   name: 'mesh status',
   summary:
     'Show the nodes of the mesh, which of them answer, and whether their memories equal those of this node.',
-  flags: DAEMON_FLAGS,
-  examples: ['mesh status', 'mesh status --json', 'mesh status --port 9078'],
+  flags: [
+    { name: 'watch', short: 'w', kind: 'switch', doc: 'Show it again and again, until q or Ctrl-C' },
+    INTERVAL_FLAG,
+    ...DAEMON_FLAGS,
+  ],
+  examples: ['mesh status', 'mesh status --watch', 'mesh status --json', 'mesh status --port 9078'],
   run: async (parsed, terminal) => {
-    const found = await queryStatus(parsed);
-    if (!found.ok) return failed(found.error);
-    await terminal.print(
-      isSet(parsed, 'json')
-        ? `${JSON.stringify(statusOf(found.value))}\n`
-        : objectView(peopleOf(found.value), { columns: terminal.columns, table: COLUMNS }),
-    );
+    const everyMs = intervalOf(parsed);
+    if (!everyMs.ok) return failed(everyMs.error);
+    const isJson = isSet(parsed, 'json');
+    const view = () => viewOf(parsed, terminal);
+    if (isSet(parsed, 'watch')) {
+      const follow = !isJson && hasScreen() ? followOnScreen : followInLines;
+      return follow(view, terminal, everyMs.value);
+    }
+    const text = await view();
+    if (!text.ok) return failed(text.error);
+    await terminal.print(text.value);
     return ok(0);
   },
 });
+
+async function viewOf(parsed: ParsedArguments, terminal: Terminal): Promise<Result<string>> {
+  const found = await queryStatus(parsed);
+  if (!found.ok) return failed(found.error);
+  return ok(
+    isSet(parsed, 'json')
+      ? `${JSON.stringify(statusOf(found.value))}\n`
+      : objectView(peopleOf(found.value), { columns: terminal.columns, table: COLUMNS }),
+  );
+}
 
 const COLUMNS = {
   peer: 'PEER',
@@ -37,10 +59,11 @@ const COLUMNS = {
 
 /** All fields, for programs. */
 function statusOf(found: StatusResult): Record<string, unknown> {
-  const { daemon, peers, peer_id, mesh_id, namespaces, rows } = found;
+  const { daemon, peers, peer_id, mesh_id, names, namespaces, rows } = found;
   if (!hasMesh(found)) return { peer_id, mesh_id, state: 'none', next: NO_MESH };
   return {
     peer_id,
+    name: names.get(peer_id) ?? null,
     mesh_id,
     state: stateOf(found),
     url: daemon?.url ?? null,
@@ -55,6 +78,7 @@ function statusOf(found: StatusResult): Record<string, unknown> {
       const reachability = daemon?.peers.find((each) => each.peer_id === peer.peer_id);
       return {
         ...peer,
+        name: names.get(peer.peer_id) ?? null,
         differing: differing.length,
         last_contact: reachability?.last_contact ?? null,
         skew_ms: reachability?.skew_ms ?? replicationOf(found, peer.peer_id)?.skewMs ?? null,
@@ -66,7 +90,15 @@ function statusOf(found: StatusResult): Record<string, unknown> {
 }
 
 const stateOf = ({ daemon, mesh_id: meshId }: StatusResult) =>
-  daemon === null ? 'not serving' : meshId === null ? 'wired by hand' : daemon.state;
+  daemon === null
+    ? 'not serving'
+    : meshId === null
+      ? 'wired by hand'
+      : daemon.state === 'departed'
+        ? REMOVED
+        : daemon.state;
+
+const REMOVED = 'removed from the mesh; "mnemesh mesh join" with a new invitation brings it back';
 
 const replicationOf = ({ daemon }: StatusResult, peerId: string) =>
   daemon?.replication?.peers.find((each) => each.peerId === peerId);
@@ -81,7 +113,7 @@ function peopleOf(found: StatusResult): Record<string, unknown> {
     problem == null ? [] : [`${peer === '?' ? address : peer}: ${problem}`],
   );
   return {
-    node: peer_id,
+    node: found.names.has(peer_id) ? `${found.names.get(peer_id)}, ${peer_id}` : peer_id,
     ...(mesh_id === null ? {} : { mesh: mesh_id.slice(0, 16) }),
     state: `${stateOf(found)}${daemon?.authority === true ? ', the authority' : ''}`,
     ...(daemon?.url == null ? {} : { address: daemon.url }),
@@ -132,7 +164,7 @@ function lineOf(
   // A connection without anything to send has not noticed yet.
   const known = link === undefined || (!reachable && link.state === 'healthy') ? silent : link.state;
   return {
-    peer: peer_id,
+    peer: namedPeer(peer_id, found.names.get(peer_id)),
     state: state === 'departed' ? 'departed' : link?.quarantined === true ? 'resting' : known,
     lag_operations: link?.lagOperations,
     lag_seconds: link?.lagSeconds,

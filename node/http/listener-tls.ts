@@ -19,7 +19,10 @@ export interface ListenerTls {
   readonly clients: ClientGate | null;
 }
 
-/** `peer` may call the routes of peers, `guest` holds an open invitation and may only join; null is refused. */
+/**
+ * `peer` may call the routes of peers; `guest` holds an open invitation and may only join, or was a peer and may only hear
+ * that it was removed; null is refused.
+ */
 export type CertificateRole = 'peer' | 'guest' | null;
 
 /** Decides who may open a connection. */
@@ -97,7 +100,7 @@ export function createTlsServer(
 
 /** The clients that a listener has admitted by their certificates. */
 class ClientAdmission {
-  readonly #known = new Map<TLSSocket, { readonly certificate: Uint8Array; client: TlsClient }>();
+  readonly #known = new Map<TLSSocket, { readonly certificate: Uint8Array; readonly client: TlsClient }>();
   readonly #clients: ClientGate;
   readonly #crypto: Crypto;
   readonly #log: Log;
@@ -128,12 +131,12 @@ class ClientAdmission {
     return true;
   }
 
-  /** Ends the connections whose client is admitted no longer. */
+  /** Ends the connections whose client is admitted no longer, or as something else. */
   checkAgain(): void {
     for (const [socket, entry] of this.#known) {
       const role = this.#clients.roleOf(entry.certificate, entry.client.fingerprint);
-      if (role === null) socket.destroy();
-      else entry.client = { ...entry.client, role };
+      // What was opened as a peer, such as a line for hints, must not go on as a guest.
+      if (role !== entry.client.role) socket.destroy();
     }
   }
 

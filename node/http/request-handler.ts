@@ -95,7 +95,10 @@ export class RequestHandler {
     exchange.name = route.kind === 'operation' ? route.operation.name : route.name;
     const client = this.#options.clientOf(exchange);
     if (client?.role === 'guest' && !(route.kind === 'peer' && route.access === 'guests')) {
-      return fail('FORBIDDEN', 'an invitation can only be used to join');
+      return fail(
+        'FORBIDDEN',
+        'this certificate is for joining the mesh, or of a node that was removed from it',
+      );
     }
     const query = parseQuery(mark === -1 ? '' : url.slice(mark + 1));
     const isOpen =

@@ -5,6 +5,8 @@ import type { FoundOperation } from '../../protocol/replication/queries.js';
 /** What nodes of a mesh ask each other, apart from operations. */
 
 export const ROSTER_PATH = '/mesh/roster';
+/** `GET`: what the authority states about the node that asks, in the form of a roster. */
+export const MEMBERSHIP_PATH = '/mesh/membership';
 export const STATUS_PATH = '/mesh/status';
 export const OPERATIONS_PATH = '/mesh/operations';
 
@@ -38,6 +40,8 @@ export interface WiredPeer {
 /** The state of a peer of the mesh. */
 export interface PeerReachability {
   readonly peer_id: string;
+  /** Null for a node without a name. */
+  readonly name: string | null;
   readonly url: string | null;
   readonly state: 'member' | 'departed';
   /** Null when it was not asked yet. */
@@ -68,6 +72,7 @@ export interface ComparedPeer {
 /** Answer of `GET /api/v1/mesh/status`. */
 export interface MeshStatusAnswer {
   readonly peer_id: string;
+  readonly name: string | null;
   readonly mesh_id: string | null;
   readonly url: string | null;
   /** True when the listener for peers is up. */

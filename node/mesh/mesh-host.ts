@@ -49,6 +49,7 @@ export class MeshHost {
   /** For the node's own API and for the listener of peers. */
   readonly routes: readonly PeerRoute[];
   readonly #parts: MeshHostParts;
+  #isRemoved = false;
   readonly #exchange: RosterExchange;
   readonly #listener: MeshListener;
   #watch: WatchedFiles | null = null;
@@ -110,7 +111,11 @@ export class MeshHost {
       },
     });
     // A removed node ends its connections; every other node ends those to the removed one.
-    this.roster.onChange(() => this.#parts.peers.keepMembers());
+    this.roster.onChange(() => {
+      this.#parts.peers.keepMembers();
+      this.#tellRemoval();
+    });
+    this.#tellRemoval();
     await this.#listener.start(openSurface, this.routes);
     this.#exchange.start();
     this.#parts.peers.wired.start(this.roster);
@@ -146,6 +151,7 @@ export class MeshHost {
     const expires = certificate === null ? null : instantFromMs(Date.parse(certificate.validTo));
     return {
       peer_id: peerId,
+      name: own?.name ?? null,
       mesh_id: formed?.facts.mesh_id ?? null,
       url: formed?.facts.url ?? null,
       listening: this.#listener.listening,
@@ -160,6 +166,7 @@ export class MeshHost {
           .filter((each) => each.peer_id !== peerId)
           .map((each) => ({
             peer_id: each.peer_id,
+            name: each.name ?? null,
             url: each.url,
             state: each.state,
             ...contactFields(this.#exchange.contactOf(each.peer_id)),
@@ -172,6 +179,18 @@ export class MeshHost {
       hint_lines: hintLines?.() ?? [],
       replication: replicationStatus?.() ?? null,
     };
+  }
+
+  /** Says once that this node was removed from its mesh. */
+  #tellRemoval(): void {
+    const { peerId, log } = this.#parts;
+    const isRemoved = this.state.formed?.statements.get(peerId)?.statement.state === 'departed';
+    if (isRemoved && !this.#isRemoved)
+      log.warn(
+        { code: 'MESH_REMOVED' },
+        'this node was removed from its mesh: its writes stay on this node; to come back, join with a new invitation',
+      );
+    this.#isRemoved = isRemoved;
   }
 
   async #compared(): Promise<Result<MeshStatusAnswer>> {
@@ -213,6 +232,7 @@ export class MeshHost {
       .filter(({ peerId }) => !this.roster.isStated(peerId))
       .map(({ peerId, url, state, allowedNamespaces }) => ({
         peer_id: peerId,
+        name: null,
         url,
         state,
         ...contactFields(this.#exchange.contactOf(peerId)),

@@ -193,7 +193,7 @@ function replicationOf(
       logPollMs: CHANGE_POLL_MS,
       scrubIntervalMs: settings.scrubIntervalMs,
       payloadKeptMs: settings.payloadKeptMs,
-      peersNamed: () => wired.count,
+      peersNamed: () => Math.max(wired.count, roster.lostMembers),
     },
     clock,
     scheduler,

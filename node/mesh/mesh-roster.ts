@@ -15,6 +15,8 @@ export class MeshRoster implements Roster {
   readonly #stops: readonly (() => void)[];
   #stated: ReadonlyMap<string, Peer>;
   #seen = '';
+  /** Members that this node lost when it was removed; 0 while it is a member. Its quorum must not shrink with them. */
+  lostMembers = 0;
 
   constructor(state: MeshState, self: string, manual: Roster | null) {
     this.#state = state;
@@ -64,6 +66,8 @@ export class MeshRoster implements Roster {
     const own = statements.find(({ statement }) => statement.peer_id === this.#self)?.statement;
     // A removed node no longer talks to other nodes; the others' keys still verify what they wrote.
     const removed = own?.state === 'departed';
+    const others = statements.filter(({ statement }) => statement.peer_id !== this.#self);
+    this.lostMembers = removed ? others.filter(({ statement }) => statement.state === 'member').length : 0;
     this.#stated = new Map(
       statements
         .map(({ statement }) => peerOfStatement(statement))

@@ -16,6 +16,7 @@ import { JOIN_PATH } from './forming/join-messages.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState, StateSeams } from './forming/mesh-state.js';
 import {
+  MEMBERSHIP_PATH,
   type MeshStatusAnswer,
   OPERATIONS_PATH,
   type OperationStatus,
@@ -74,6 +75,15 @@ function memberRoutes(parts: MeshRoutesParts): readonly PeerRoute[] {
       access: 'peers',
       bodyBytesMax: limits.ROSTER_BODY_BYTES_MAX,
       answer: async (message) => reply(await exchange(parts, message)),
+    },
+    {
+      kind: 'peer',
+      name: 'mesh_membership',
+      method: 'GET',
+      path: MEMBERSHIP_PATH,
+      summary: 'What the authority states about the node that asks; a removed node learns of it here.',
+      access: 'guests',
+      answer: async ({ fingerprint }) => reply(membershipOf(parts, fingerprint)),
     },
     {
       kind: 'peer',
@@ -202,6 +212,18 @@ async function exchange(parts: MeshRoutesParts, message: ReceivedMessage): Promi
   parts.contacted(peer.value.peerId);
   const known = parts.state.formed?.statements ?? formed.statements;
   return ok({ statements: [...known.values()], wall_clock: instantFromMs(parts.clock.nowMs()) });
+}
+
+/** The statement about the node with a certificate, as the authority signed it. */
+function membershipOf(
+  { state }: Pick<MeshRoutesParts, 'state'>,
+  fingerprint: string | null,
+): Result<unknown> {
+  const peerId = state.memberOf(fingerprint) ?? state.departedOf(fingerprint);
+  const stated = peerId === null ? undefined : state.formed?.statements.get(peerId);
+  return stated === undefined
+    ? fail('FORBIDDEN', 'only nodes that are or were members of the mesh may ask this')
+    : ok({ statements: [stated] });
 }
 
 /** Takes a peer's statements about members. Logs the invalid ones and takes the others. */

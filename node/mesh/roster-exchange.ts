@@ -6,7 +6,7 @@ import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/wire/
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState } from './forming/mesh-state.js';
-import { ROSTER_BODY, ROSTER_PATH } from './mesh-answers.js';
+import { MEMBERSHIP_PATH, ROSTER_BODY, ROSTER_PATH } from './mesh-answers.js';
 import type { MeshRoster } from './mesh-roster.js';
 import { takeStatements } from './mesh-routes.js';
 
@@ -32,6 +32,7 @@ export interface ExchangeParts {
 }
 
 const TIMEOUT_MS = 5000;
+const NOTHING = new Uint8Array(0);
 
 /**
  * Keeps the rosters of the members equal: after a change with all of them at once, otherwise with one after the other, so
@@ -107,6 +108,7 @@ export class RosterExchange {
     const problem = problemOf(reply);
     const before = this.#contacts.get(peer.peerId);
     if (problem !== null || reply.kind !== 'answer') {
+      if (reply.kind === 'answer') await this.#askWhetherRemoved(peer);
       if (before?.problem !== problem)
         log.warn({ peer_id: peer.peerId, problem }, 'a member does not answer');
       this.#contacts.set(peer.peerId, {
@@ -127,6 +129,21 @@ export class RosterExchange {
       problem: null,
     });
     const parsed = ROSTER_BODY.safeParse(answer);
+    if (parsed.success) await takeStatements({ state, log }, parsed.data.statements, peer.peerId);
+  }
+
+  /** A member that refuses this node may know that it was removed. */
+  async #askWhetherRemoved(peer: Peer): Promise<void> {
+    const { state, transport, sign, log } = this.#parts;
+    const unsigned = {
+      method: 'GET',
+      path: `${API_PREFIX}${MEMBERSHIP_PATH}`,
+      query: '',
+      body: NOTHING,
+    } as const;
+    const reply = await transport.send(peer, { ...unsigned, headers: sign(unsigned) }, TIMEOUT_MS);
+    if (reply.kind !== 'answer' || reply.status !== 200) return;
+    const parsed = ROSTER_BODY.safeParse(parseJson(new TextDecoder().decode(reply.body)));
     if (parsed.success) await takeStatements({ state, log }, parsed.data.statements, peer.peerId);
   }
 }

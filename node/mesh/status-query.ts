@@ -11,6 +11,8 @@ import { type ComparedPeer, type MeshStatusAnswer, STATUS_PATH } from './mesh-an
 export interface StatusResult {
   readonly peer_id: string;
   readonly mesh_id: string | null;
+  /** Names of nodes, this one included, by peer id. */
+  readonly names: ReadonlyMap<string, string>;
   /** The answer of this node's running daemon; null when it does not run. */
   readonly daemon: MeshStatusAnswer | null;
   readonly namespaces: number;
@@ -42,6 +44,11 @@ export async function queryMeshStatus(parts: StatusQueryParts): Promise<Result<S
   const facts = {
     peer_id: parts.peerId,
     mesh_id: formed?.facts.mesh_id ?? null,
+    names: new Map(
+      [...(formed?.statements.values() ?? [])].flatMap(({ statement: { peer_id: id, name } }) =>
+        name === undefined ? [] : [[id, name]],
+      ),
+    ),
     daemon,
     namespaces: heldNamespaces(own.value.digests).length,
     rows: own.value.rows,

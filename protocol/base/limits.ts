@@ -62,6 +62,8 @@ export const LOG_TAIL_OPERATIONS_MAX = 64;
 export const LOG_TAIL_BYTES_MAX = 256 * 1024;
 /** Characters of an origin, and of a word, in a header; a header of a later release must be readable too. */
 export const HEADER_ORIGIN_LENGTH_MAX = 256;
+/** Characters of the id of an operation: its origin, a slash, and its number. */
+export const OPERATION_ID_LENGTH_MAX = HEADER_ORIGIN_LENGTH_MAX + 17;
 export const HEADER_WORD_LENGTH_MAX = 128;
 /** Characters of a subject and of a namespace in a header. */
 export const HEADER_TEXT_LENGTH_MAX = 4096;

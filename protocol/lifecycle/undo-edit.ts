@@ -1,22 +1,27 @@
 import { canonicalJson } from '../base/canonical-json.js';
-import { fail, failed } from '../base/result.js';
+import { fail, failed, ok, type Result } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
-import { isFlag, isId, shaped } from '../decide/command-shape.js';
+import { isAbsentOr, isFlag, isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { ofRows } from '../decide/proposal.js';
+import type { Reading } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
+import { isText } from '../kinds/payload.js';
+import { placeOfOperation } from '../log/operation-log.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
 import type { MemoryImage } from '../memory/memory-kind.js';
 import { replaceMemory } from '../memory/memory-writes.js';
-import { lastEditOf, memoryById } from '../memory/reads.js';
+import { imageWrittenBy, type LastEdit, lastEditOf, memoryById } from '../memory/reads.js';
 import { titleRoom } from '../memory/title-room.js';
 import { claimedWhenTextChanged, notFound, notOwner } from '../memory/update.js';
 
 export interface UndoEdit {
   readonly kind: 'undo-edit';
   readonly id: string;
+  /** Id of the operation whose version comes back; absent for the one before the last edit. */
+  readonly to?: string | undefined;
   /** Only reports what would change. */
   readonly dryRun: boolean;
   readonly viewer: Viewer;
@@ -46,20 +51,17 @@ const UNDONE_KEYS = [
 ] as const;
 
 /**
- * Restores the memory as it was before its last edit in place (an update, or a store that merged into it). It does so
- * with a new update, so the version grows and the undo can be undone. NOT_FOUND when it was never edited, CONFLICT when
- * the log no longer has the image or the old title is taken.
+ * Restores the memory as it was before its last edit in place (an update, or a store that merged into it), or as a named
+ * operation wrote it. It does so with a new update, so the version grows and the undo can be undone. NOT_FOUND when it
+ * was never edited, CONFLICT when the log no longer has the image or the old title is taken.
  */
 function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<UndoEditOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
-  const edit = yield* lastEditOf({ id: row.id });
-  if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
-  if (edit.before === null) {
-    return fail('CONFLICT', 'nothing to undo: the log no longer holds the memory from before its edit');
-  }
-  const memory = undone(row, edit.before, edit.after, context);
+  const earlier = yield* earlierVersion(command, row);
+  if (!earlier.ok) return failed(earlier.error);
+  const memory = undone(row, earlier.value, context);
   const changed = [...UNDONE_KEYS, 'metadata' as const, 'expires_at' as const].filter(
     // The keys of the log's image are in another order.
     (key) => canonicalJson(row[key]) !== canonicalJson(memory[key]),
@@ -73,10 +75,31 @@ function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<
   return decided({ memory, changed }, [...room.value, replaceMemory(row, memory, { reembed })]);
 }
 
+/** The version that comes back, and the one that goes as far as that is known. */
+function* earlierVersion(
+  { to }: UndoEdit,
+  row: MemoryRow,
+): Reading<Result<LastEdit & { before: MemoryImage }>> {
+  if (to === undefined) {
+    const edit = yield* lastEditOf({ id: row.id });
+    if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
+    const { before, after } = edit;
+    return before === null
+      ? fail('CONFLICT', 'nothing to undo: the log no longer holds the memory from before its edit')
+      : ok({ before, after });
+  }
+  const operation = placeOfOperation(to);
+  if (operation === null)
+    return fail('VALIDATION_FAILED', 'to: this is no id of an operation', { fields: ['to'] });
+  const before = yield* imageWrittenBy({ id: row.id, operation });
+  return before === null
+    ? fail('CONFLICT', `the log does not hold what operation ${to} wrote about memory ${row.id}`)
+    : ok({ before, after: null });
+}
+
 function undone(
   row: MemoryRow,
-  before: MemoryImage,
-  after: MemoryImage | null,
+  { before, after }: LastEdit & { before: MemoryImage },
   context: DecisionContext,
 ): Memory {
   const memory: Memory = {
@@ -123,6 +146,11 @@ export const undoEditCommand = defineCommand({
     previews: ({ dryRun }) => dryRun,
     proposes: ({ id }) => ofRows([id], { id }),
   },
-  read: shaped<UndoEdit>('undo-edit', { id: isId, dryRun: (value) => value === false, archive: isFlag }),
+  read: shaped<UndoEdit>('undo-edit', {
+    id: isId,
+    to: isAbsentOr(isText),
+    dryRun: (value) => value === false,
+    archive: isFlag,
+  }),
   writes: ['reserved'],
 });

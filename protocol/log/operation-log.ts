@@ -31,6 +31,12 @@ export function operationId(origin: Origin, seq: number): string {
   return `${origin}/${seq}`;
 }
 
+/** The place that an id names; null for a text that is no id of an operation. */
+export function placeOfOperation(id: string): { readonly origin: Origin; readonly seq: number } | null {
+  const [, origin, seq] = /^(.+)\/([1-9]\d{0,15})$/s.exec(id) ?? [];
+  return origin === undefined ? null : { origin: origin as Origin, seq: Number(seq) };
+}
+
 /** The hash that the next header of the same origin carries as `prevHash`. */
 export function headerHash(header: OperationHeader, crypto: Crypto): string {
   return crypto.sha256Hex(

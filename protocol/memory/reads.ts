@@ -1,6 +1,7 @@
 import type { Instant } from '../base/meanings.js';
 import type { Reading } from '../decide/reads.js';
 import { defineRead } from '../decide/reads.js';
+import type { OperationPlace } from '../log/ranges.js';
 import type { ArchivedRow, PurgeableRow } from './archived-memory.js';
 import type { ForgetFilter } from './forget-filter.js';
 import type { MemoryRow } from './memory.js';
@@ -60,6 +61,11 @@ export const forgettableMemories = defineRead<
 >('forgettable-memories');
 /** The last edit of a memory since it was stored; null when it was never edited. */
 export const lastEditOf = defineRead<{ readonly id: string }, LastEdit | null>('last-edit');
+/** A memory as one of its operations wrote it; null when none did, or the log no longer holds it. */
+export const imageWrittenBy = defineRead<
+  { readonly id: string; readonly operation: OperationPlace },
+  MemoryImage | null
+>('image-written-by');
 
 /** A memory by its exact id, expired or not. */
 export const memoryById = (id: string): Reading<MemoryRow | null> => memoryRead({ id });

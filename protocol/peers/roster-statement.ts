@@ -3,6 +3,7 @@ import { canonicalJson } from '../base/canonical-json.js';
 import { agentIdProblem } from '../base/ids.js';
 import { FINGERPRINTS_OF_PEER_MAX, NAMESPACE_LENGTH_MAX } from '../base/limits.js';
 import type { PeerId } from '../base/meanings.js';
+import { nodeNameProblem } from './node-name.js';
 import type { Peer } from './peer.js';
 
 /**
@@ -13,6 +14,8 @@ export interface RosterStatement {
   /** SHA-256 of the authority's certificate, lower-case hex: identifies the mesh. */
   readonly mesh_id: string;
   readonly peer_id: PeerId;
+  /** What people call the node; no other member has the name. Absent where nobody named it. */
+  readonly name?: string | undefined;
   /** Base address; null for a node that connects to others and cannot be reached. */
   readonly url: string | null;
   /** URL-safe base64 of the 32 bytes of its Ed25519 key. */
@@ -39,6 +42,10 @@ const glob = z.string().min(1).max(NAMESPACE_LENGTH_MAX);
 const STATEMENT = z.strictObject({
   mesh_id: hex,
   peer_id: z.string().regex(/^peer-[0-9a-f]{16}$/),
+  name: z
+    .string()
+    .refine((name) => nodeNameProblem(name) === null)
+    .optional(),
   url: z
     .string()
     .max(300)

@@ -1,5 +1,5 @@
 import type { Ask } from '../base/ask.js';
-import type { Hlc, Instant, Origin, SubjectId } from '../base/meanings.js';
+import type { Hlc, Instant, Origin, PeerId, SubjectId } from '../base/meanings.js';
 import type {
   BucketDigests,
   KindDigests,
@@ -187,7 +187,12 @@ export interface FoundOperation {
 export interface ListConflicts {
   readonly kind: 'list-conflicts';
   readonly limit: number;
+  /** True leaves out versions that were taken back since. */
+  readonly open?: boolean | undefined;
 }
+
+/** What a subject says, or said. */
+export type Contents = Readonly<Record<string, unknown>>;
 
 export interface Conflict {
   readonly kind: 'version' | 'title';
@@ -199,8 +204,15 @@ export interface Conflict {
   readonly op_id: string | null;
   /** The winning operation, or the id of the row that keeps the title. */
   readonly winner: string;
+  /** When the version that lost was written, and by which node; null for a title. */
+  readonly lost_at: Instant | null;
+  readonly lost_by: PeerId | null;
   /** The lost contents, as far as the log still has them. */
-  readonly lost: Readonly<Record<string, unknown>> | null;
+  readonly lost: Contents | null;
+  /** What the subject says now; null for one that was removed. */
+  readonly present: Contents | null;
+  /** True when the lost text was written again since. */
+  readonly taken: boolean;
 }
 
 /** Nonces that the node still remembers, oldest first; read once at the start. */

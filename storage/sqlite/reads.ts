@@ -19,6 +19,7 @@ import { AGENTS_NAMESPACE } from '../../protocol/identity/agent.js';
 import { boundKeyOf, quotaUseOf, usedEnvelope, writtenBytes } from '../../protocol/identity/reads.js';
 import type { Subject } from '../../protocol/kinds/kind.js';
 import { parsedObject } from '../../protocol/kinds/payload.js';
+import type { OperationPlace } from '../../protocol/log/ranges.js';
 import {
   comingIncomplete,
   databaseOwner,
@@ -35,6 +36,7 @@ import {
   archivedMemory,
   expiredMemories,
   forgettableMemories,
+  imageWrittenBy,
   lastEditOf,
   memoryLife,
   memoryRead,
@@ -209,6 +211,7 @@ export class DecisionReads {
       handles(purgeableMemories, (request) => this.purgeable(request)),
       handles(forgettableMemories, ({ filter, limit }, { now }) => this.forgettable(filter, limit, now)),
       handles(lastEditOf, ({ id }) => this.lastEdit(id)),
+      handles(imageWrittenBy, ({ id, operation }) => this.imageWrittenBy(id, operation)),
       handles(subjectRow, ({ kind, id }) => tables.of(kind).row(id)),
       handles(tombstoneOf, (subject) => this.tombstone(subject)),
       handles(versionsOf, (subject) => subjects.versions(subject)),
@@ -331,22 +334,34 @@ export class DecisionReads {
     });
   }
 
+  /** By their stamps: of edits made at the same time the later one stood, in whichever order they arrived here. */
   private lastEdit(id: string): LastEdit | null {
     const edit = this.texts
       .get(
-        `SELECT commit_sequence, payload, payload_hash FROM operations WHERE subject = @id AND kind = 'update' AND commit_sequence >
-           (SELECT coalesce(max(commit_sequence), 0) FROM operations WHERE subject = @id AND kind = 'store')
-         ORDER BY commit_sequence DESC LIMIT 1`,
+        `SELECT hlc, payload, payload_hash FROM operations
+         WHERE subject = @id AND kind = 'update' AND parked IS NULL AND hlc >
+           (SELECT coalesce(max(hlc), '') FROM operations WHERE subject = @id AND kind = 'store')
+         ORDER BY hlc DESC, origin DESC LIMIT 1`,
       )
-      .get({ id }) as (LoggedImage & { commit_sequence: number }) | undefined;
+      .get({ id }) as (LoggedImage & { hlc: string }) | undefined;
     if (edit === undefined) return null;
     const before = this.texts
       .get(
-        `SELECT payload, payload_hash FROM operations WHERE subject = ? AND commit_sequence < ?
-           AND kind IN ('store', 'update', 'promote', 'life', 'restore') ORDER BY commit_sequence DESC LIMIT 1`,
+        `SELECT payload, payload_hash FROM operations WHERE subject = ? AND hlc < ?
+           AND parked IS NULL AND kind IN ('store', 'update', 'promote', 'life', 'restore') ORDER BY hlc DESC, origin DESC LIMIT 1`,
       )
-      .get(id, edit.commit_sequence) as LoggedImage | undefined;
+      .get(id, edit.hlc) as LoggedImage | undefined;
     return { before: before === undefined ? null : this.imageOf(before), after: this.imageOf(edit) };
+  }
+
+  private imageWrittenBy(id: string, { origin, seq }: OperationPlace): MemoryImage | null {
+    const written = this.texts
+      .get(
+        `SELECT payload, payload_hash FROM operations WHERE origin = ? AND origin_seq = ? AND subject = ?
+           AND kind IN ('store', 'update', 'promote', 'life', 'restore') AND parked IS NULL`,
+      )
+      .get(origin, seq, id) as LoggedImage | undefined;
+    return written === undefined ? null : this.imageOf(written);
   }
 
   /** The image after an operation; null when the log dropped or lost the payload. */

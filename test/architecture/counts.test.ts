@@ -91,6 +91,7 @@ describe('counts', () => {
       [
         'POST /mesh/join',
         'POST /mesh/roster',
+        'GET /mesh/membership',
         'GET /mesh/whoami',
         'GET /mesh/status',
         'GET /mesh/operations/{id}',

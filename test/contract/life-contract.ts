@@ -360,6 +360,43 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
       assert.equal((await memoryOf(before.id)).title, 'renamed');
     });
 
+    it('restores what a named operation wrote, and nothing else', async () => {
+      const before = await stored({ content: 'first' });
+      const to = (id: string | undefined) =>
+        store.execute({
+          kind: 'undo-edit',
+          id: before.id,
+          to: id,
+          dryRun: false,
+          viewer: OPERATOR,
+          archive: true,
+        });
+      const found = await store.query({ kind: 'find-operation', opId: before.id });
+      const operation = found.ok ? found.value!.op_id : '';
+      for (const content of ['second', 'third']) {
+        const command = {
+          kind: 'update-memory',
+          id: before.id,
+          patch: { content },
+          expectedVersion: null,
+        } as const;
+        assert.equal(code(await store.execute({ ...command, viewer: OPERATOR, archive: true })), 'ok');
+      }
+      assert.equal(code(await to('no operation')), 'VALIDATION_FAILED');
+      assert.equal(code(await to(`${operation}9999`)), 'CONFLICT');
+      const second = await stored({ title: 'of another memory' });
+      const other = await store.query({ kind: 'find-operation', opId: second.id });
+      assert.equal(
+        code(await to(other.ok ? other.value!.op_id : '')),
+        'CONFLICT',
+        'it is about another memory',
+      );
+      assert.equal(code(await to(operation)), 'ok');
+      assert.equal((await memoryOf(before.id)).content, 'first');
+      assert.equal(code(await to(undefined)), 'ok');
+      assert.equal((await memoryOf(before.id)).content, 'third');
+    });
+
     it('lets the winner stand and archives the loser', async () => {
       const winner = await stored({ title: 'right' });
       const loser = await stored({ title: 'wrong' });

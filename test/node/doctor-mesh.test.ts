@@ -34,6 +34,7 @@ const link: MeshStatus['peers'][number] = {
 };
 const reachability: PeerReachability = {
   peer_id: 'peer-b',
+  name: null,
   url: link.url,
   state: 'member',
   reachable: true,
@@ -57,6 +58,7 @@ const replication: MeshStatus = {
 const compared = { ...reachability, equal: true, reachable: true, differing: [] };
 const status: MeshStatusAnswer = {
   peer_id: 'peer-a',
+  name: 'lab',
   mesh_id: 'ab'.repeat(32),
   url: 'https://a.example:9177',
   listening: true,

@@ -4,7 +4,9 @@ import { CERTIFICATES_KEPT } from '../../../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Clock, Crypto, Random } from '../../../protocol/base/seams.js';
 import { peerIdOf } from '../../../protocol/log/peer-id.js';
+import { freeNodeName } from '../../../protocol/peers/node-name.js';
 import { fingerprintOfCertificate, type KeyAndCertificate } from './certificate.js';
+import { namesIn } from './find-node.js';
 import type { Invites } from './invites.js';
 import { JOIN_REQUEST, type JoinAnswer, type JoinRequest, joinBytes } from './join-messages.js';
 import type { MeshFolder } from './mesh-folder.js';
@@ -62,8 +64,10 @@ export async function acceptJoin(
     const free = roomFor(known, facts.peer_id, facts.url);
     if (!free.ok) return failed(free.error);
     const old = known.get(facts.peer_id)?.statement;
+    const wish = facts.name ?? old?.name;
     return ok({
       peer_id: facts.peer_id,
+      ...(wish === undefined ? {} : { name: freeNodeName(wish, namesIn(known, facts.peer_id)) }),
       url: facts.url,
       public_key: facts.public_key,
       // Its former certificate stays valid until the node uses the new one.

@@ -36,11 +36,23 @@ export interface PlaceWords {
   readonly listen: string | undefined;
 }
 
+/** The operator's words about a node. */
+export interface NodeWords extends PlaceWords {
+  /** What people call it; undefined for no name. */
+  readonly name?: string | undefined;
+}
+
+/** A node that belongs to a mesh now. */
+export interface FormedNode extends MeshFacts {
+  /** The name that it got; undefined without one. */
+  readonly name: string | undefined;
+}
+
 /**
  * Makes a mesh: its authority, this node's certificate and the first entry of the roster. CONFLICT when the node already
  * belongs to a mesh.
  */
-export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<Result<MeshFacts>> {
+export async function initMesh(parts: FormingParts, words: NodeWords): Promise<Result<FormedNode>> {
   const { folder, identity, clock, random } = parts;
   if (folder.facts() !== null) return alreadyIn(folder);
   const place = await placeOf(words.url, words.listen, '127.0.0.1');
@@ -57,6 +69,7 @@ export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<
   const stated = await roster.state(authority, () =>
     ok({
       peer_id: identity.peerId,
+      ...(words.name === undefined ? {} : { name: words.name }),
       url: place.value.url,
       public_key: publicKeyText(identity.key.publicKey),
       fingerprints: [fingerprintOfCertificate(new X509Certificate(certificate))],
@@ -66,7 +79,7 @@ export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<
     }),
   );
   if (!stated.ok) return failed(stated.error);
-  return ok(finish(parts, { mesh_id: roster.meshId, ...place.value }));
+  return ok({ ...finish(parts, { mesh_id: roster.meshId, ...place.value }), name: words.name });
 }
 
 /**
@@ -77,8 +90,8 @@ export async function initMesh(parts: FormingParts, words: PlaceWords): Promise<
 export async function joinMesh(
   parts: FormingParts,
   token: JoinToken,
-  words: PlaceWords,
-): Promise<Result<MeshFacts>> {
+  words: NodeWords,
+): Promise<Result<FormedNode>> {
   const { folder } = parts;
   const before = folder.facts();
   if (before !== null && before.mesh_id !== token.meshId) return alreadyIn(folder);
@@ -98,7 +111,9 @@ export async function joinMesh(
     for (;;) {
       const found = fixed === null ? await placeOf(words.url, words.listen, localAddress, port) : ok(fixed);
       if (!found.ok) return failed(found.error);
-      const answer = await connection.value.ask(requestOf(parts, token, key, publicKey, found.value.url));
+      const answer = await connection.value.ask(
+        requestOf(parts, token, key, publicKey, { url: found.value.url, name: words.name }),
+      );
       if (!answer.ok) return failed(answer.error);
       const { status, body } = answer.value;
       if (status === 200) return settle(parts, token, key, body, found.value);
@@ -118,12 +133,13 @@ function requestOf(
   token: JoinToken,
   key: string,
   publicKey: string,
-  url: string,
+  { url, name }: { readonly url: string; readonly name: string | undefined },
 ): JoinRequest {
   const facts: JoinFacts = {
     invite: hashOf(signerOf(token.secret).publicKey),
     mesh_id: token.meshId,
     peer_id: identity.peerId,
+    ...(name === undefined ? {} : { name }),
     public_key: publicKeyText(identity.key.publicKey),
     tls_public_key: publicKey,
     url,
@@ -143,7 +159,7 @@ async function settle(
   key: string,
   body: unknown,
   place: Place,
-): Promise<Result<MeshFacts>> {
+): Promise<Result<FormedNode>> {
   const { folder, identity, clock, random } = parts;
   const taken = answerProblem(body, token, identity.peerId, key, clock.nowMs());
   if (!taken.ok) return failed(taken.error);
@@ -153,10 +169,11 @@ async function settle(
   writeNode(parts, key, certificate, authority);
   const roster = new RosterFile(folder, parts);
   await roster.merge(statements.slice(0, ROSTER_ENTRIES_MAX));
-  if (!roster.read().has(identity.peerId)) {
+  const own = roster.read().get(identity.peerId);
+  if (own === undefined) {
     return fail('UNAVAILABLE', 'the authority sent no valid statement about this node');
   }
-  return ok(finish(parts, { mesh_id: roster.meshId, ...place }));
+  return ok({ ...finish(parts, { mesh_id: roster.meshId, ...place }), name: own.statement.name });
 }
 
 /** Renews this node's certificate, on the authority's node. The former one stays valid. */

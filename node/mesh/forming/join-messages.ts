@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../../protocol/base/canonical-json.js';
+import { nodeNameProblem } from '../../../protocol/peers/node-name.js';
 
 /** The request of a joining node, and the authority's answer (`POST /api/v1/mesh/join`). */
 
@@ -10,6 +11,11 @@ const REQUEST_FACTS = z.strictObject({
   invite: z.string().regex(/^[0-9a-f]{64}$/),
   mesh_id: z.string().regex(/^[0-9a-f]{64}$/),
   peer_id: z.string().regex(/^peer-[0-9a-f]{16}$/),
+  /** What the node would like to be called. */
+  name: z
+    .string()
+    .refine((name) => nodeNameProblem(name) === null)
+    .optional(),
   public_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   /** RSA public key of its future certificate, SPKI in PEM. */
   tls_public_key: z.string().max(2000),

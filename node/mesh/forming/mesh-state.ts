@@ -4,8 +4,8 @@ import { BoundedMap } from '../../../protocol/base/bounded-map.js';
 import type { Clock, Crypto, Log, Random, Scheduler } from '../../../protocol/base/seams.js';
 import { StartRefusedError } from '../../../protocol/base/start-refused.js';
 import type { CertificateRole, ClientGate, ListenerTls } from '../../http/listener-tls.js';
-import type { CertificatePair } from '../tls/certificate-files.js';
-import { isIssuedBy } from './certificate.js';
+import { type CertificatePair, fingerprintOfPem } from '../tls/certificate-files.js';
+import { isIssuedBy, peerOfCertificate } from './certificate.js';
 import { Invites, inviteOf } from './invites.js';
 import { type MeshFacts, MeshFolder } from './mesh-folder.js';
 import { readNodePair } from './node-pair.js';
@@ -17,6 +17,8 @@ export interface FormedMesh {
   readonly roster: RosterFile;
   readonly statements: Statements;
   readonly pair: CertificatePair;
+  /** Of this node's certificate, SHA-256 in lower-case hex. */
+  readonly fingerprint: string;
   /** PEM. */
   readonly authority: string;
 }
@@ -40,6 +42,8 @@ export class MeshState {
   readonly #seams: StateSeams;
   /** Invitation by the certificate of the invited node. */
   readonly #guests = new BoundedMap<string, string>(GUESTS_MAX);
+  /** Removed node by its certificate. */
+  readonly #departed = new BoundedMap<string, string>(GUESTS_MAX);
   #formed: FormedMesh | null = null;
 
   constructor(home: string, seams: StateSeams) {
@@ -88,9 +92,16 @@ export class MeshState {
     return fingerprint === null ? null : (this.#guests.get(fingerprint) ?? null);
   }
 
+  /** The removed node that has connected with a certificate; null for other callers. */
+  departedOf(fingerprint: string | null): string | null {
+    return fingerprint === null ? null : (this.#departed.get(fingerprint) ?? null);
+  }
+
   /** The member that a certificate belongs to, this node included; null for a certificate of no member. */
   memberOf(fingerprint: string | null): string | null {
     if (fingerprint === null) return null;
+    // Also after its removal, when no statement lists it any more: its own commands ask with it.
+    if (this.#formed?.fingerprint === fingerprint) return this.#formed.facts.peer_id;
     for (const { statement } of this.#formed?.statements.values() ?? []) {
       if (statement.state === 'member' && statement.fingerprints.includes(fingerprint))
         return statement.peer_id;
@@ -116,9 +127,14 @@ export class MeshState {
     let certificate: X509Certificate;
     try {
       certificate = new X509Certificate(Buffer.from(der));
-      if (this.memberOf(fingerprint) !== null) {
-        const authority = new X509Certificate(this.#formed.authority);
-        return isIssuedBy(certificate, authority, nowMs) ? 'peer' : null;
+      const authority = new X509Certificate(this.#formed.authority);
+      const isIssued = isIssuedBy(certificate, authority, nowMs);
+      if (this.memberOf(fingerprint) !== null) return isIssued ? 'peer' : null;
+      // A removed node may connect to be told so; it can do nothing else.
+      const peerId = isIssued ? peerOfCertificate(certificate) : null;
+      if (peerId !== null && this.#formed.statements.get(peerId)?.statement.state === 'departed') {
+        this.#departed.set(fingerprint, peerId);
+        return 'guest';
       }
     } catch {
       return null;
@@ -153,6 +169,7 @@ export class MeshState {
       roster,
       statements,
       pair: pair.value,
+      fingerprint: fingerprintOfPem(pair.value.cert),
       authority: this.folder.authorityCert(),
     };
   }

@@ -27,7 +27,7 @@ export interface RosterChange {
   readonly refused: readonly { readonly peer_id: string; readonly reason: string }[];
 }
 
-interface Seams {
+export interface RosterSeams {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
@@ -36,12 +36,12 @@ interface Seams {
 /** This node's copy of the mesh's roster: `peers.json`, one signed statement for each peer, departed ones included. */
 export class RosterFile {
   readonly #folder: MeshFolder;
-  readonly #seams: Seams;
+  readonly #seams: RosterSeams;
   readonly #authority: X509Certificate;
   readonly meshId: string;
 
   /** Throws StartRefusedError without a usable certificate of the authority. */
-  constructor(folder: MeshFolder, seams: Seams) {
+  constructor(folder: MeshFolder, seams: RosterSeams) {
     this.#folder = folder;
     this.#seams = seams;
     this.#authority = new X509Certificate(folder.authorityCert());

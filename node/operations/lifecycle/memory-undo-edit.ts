@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OPERATION_ID_LENGTH_MAX } from '../../../protocol/base/limits.js';
 import { failed, ok } from '../../../protocol/base/result.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
@@ -6,7 +7,8 @@ import { resolveId } from '../shared/resolve-id.js';
 import { shownMemory } from '../shared/shown-memories.js';
 
 /**
- * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2). A second undo restores the edit.
+ * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2), or restores what a named
+ * operation wrote. A second undo restores the edit.
  * Only on the command line.
  */
 export const memoryUndoEdit = defineOperation({
@@ -16,6 +18,13 @@ export const memoryUndoEdit = defineOperation({
   core: false,
   input: z.object({
     id: fields.memoryId,
+    to: z
+      .string()
+      .max(OPERATION_ID_LENGTH_MAX)
+      .optional()
+      .describe(
+        'Restore what this operation wrote, for example one of "mesh conflicts", instead of the last edit',
+      ),
     dry_run: z.boolean().default(false).describe('Only show what would change'),
   }),
   output: z.object({
@@ -46,6 +55,7 @@ export const memoryUndoEdit = defineOperation({
     const result = await call.services.store.execute({
       kind: 'undo-edit',
       id: id.value,
+      ...(input.to === undefined ? {} : { to: input.to }),
       dryRun: input.dry_run,
       viewer: call.caller.viewer,
       archive: call.services.settings.archiveOnGc,

@@ -9,6 +9,7 @@ import { archiveStats, findArchived, listArchive } from './archive.js';
 import { auditRows } from './audit.js';
 import { similarTitles } from './before-store.js';
 import { calibrateConfidence } from './confidence.js';
+import { listConflicts } from './conflicts.js';
 import { findContradictions } from './contradictions.js';
 import { curationPlan, reflectionClusters } from './curation.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
@@ -49,14 +50,7 @@ import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
 import { readRanked, searchMemories } from './recall.js';
 import { exportRecords, readRecords } from './records.js';
 import { reflectionOrigin } from './reflections.js';
-import {
-  findOperation,
-  knownOrigins,
-  listConflicts,
-  listNonces,
-  readHeaders,
-  readOperations,
-} from './replication.js';
+import { findOperation, knownOrigins, listNonces, readHeaders, readOperations } from './replication.js';
 import { listPolicies } from './rules.js';
 import {
   integrityNotes,

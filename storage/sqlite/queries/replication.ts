@@ -1,14 +1,12 @@
 import { parseRfc3339Ms } from '../../../protocol/base/time.js';
-import { operationId } from '../../../protocol/log/operation-log.js';
+import { operationId, placeOfOperation } from '../../../protocol/log/operation-log.js';
 import type { OperationPlace } from '../../../protocol/log/ranges.js';
 import { peerOfOrigin, type SignedHead, type WireOperation } from '../../../protocol/log/wire-operation.js';
 import type {
-  Conflict,
   FindOperation,
   FoundOperation,
   HeaderPage,
   KnownOriginsAnswer,
-  ListConflicts,
   OriginHead,
   ReadHeaders,
   ReadOperations,
@@ -167,10 +165,13 @@ export function readHeaders({ statements }: QueryParts, { maker, after, limit }:
 }
 
 export function findOperation({ statements }: QueryParts, { opId }: FindOperation): FoundOperation | null {
-  const slash = opId.lastIndexOf('/');
-  const named = statements
-    .get('SELECT * FROM operations WHERE origin = ? AND origin_seq = ?')
-    .get(opId.slice(0, Math.max(slash, 0)), Number(opId.slice(slash + 1))) as OperationSqlRow | undefined;
+  const place = placeOfOperation(opId);
+  const named =
+    place === null
+      ? undefined
+      : (statements
+          .get('SELECT * FROM operations WHERE origin = ? AND origin_seq = ?')
+          .get(place.origin, place.seq) as OperationSqlRow | undefined);
   const row =
     named ??
     (statements
@@ -189,69 +190,6 @@ export function findOperation({ statements }: QueryParts, { opId }: FindOperatio
     commit_sequence,
     parked,
   };
-}
-
-interface ConflictRow {
-  origin: string;
-  origin_seq: number;
-  kind: string;
-  subject: string;
-  namespace: string;
-  winner: string;
-  payload: unknown;
-}
-
-interface HiddenRow {
-  id: string;
-  namespace: string;
-  title: string;
-  conflict_of: string;
-}
-
-/** The object in a payload; null when the log dropped it, or it cannot be read. */
-function imageOf(payload: unknown): Record<string, unknown> | null {
-  try {
-    return JSON.parse(String(payload)) as Record<string, unknown> | null;
-  } catch {
-    return null;
-  }
-}
-
-/** Versions that lost, then rows whose title another row holds. */
-export function listConflicts({ statements }: QueryParts, { limit }: ListConflicts): readonly Conflict[] {
-  const lost = statements
-    .get(
-      `SELECT c.*, o.payload FROM conflicts c
-       LEFT JOIN operations o ON o.origin = c.origin AND o.origin_seq = c.origin_seq
-       ORDER BY c.namespace, c.subject, c.origin, c.origin_seq LIMIT ?`,
-    )
-    .all(limit) as ConflictRow[];
-  const hidden = statements
-    .get(
-      `SELECT id, namespace, title, conflict_of FROM memories WHERE conflict_of <> id
-       ORDER BY namespace, title, id LIMIT ?`,
-    )
-    .all(limit - lost.length) as HiddenRow[];
-  return [
-    ...lost.map((row) => ({
-      kind: 'version' as const,
-      of: row.kind,
-      subject: row.subject,
-      namespace: row.namespace,
-      op_id: operationId(row.origin, row.origin_seq),
-      winner: row.winner,
-      lost: imageOf(row.payload),
-    })),
-    ...hidden.map((row) => ({
-      kind: 'title' as const,
-      of: 'memory',
-      subject: row.id,
-      namespace: row.namespace,
-      op_id: null,
-      winner: row.conflict_of,
-      lost: { title: row.title },
-    })),
-  ];
 }
 
 export function listNonces({ statements }: QueryParts): readonly UsedNonce[] {

@@ -8,6 +8,7 @@ import { guestCertificate } from '../../../node/mesh/forming/guest-certificate.j
 import { formatToken, parseToken } from '../../../node/mesh/forming/join-token.js';
 import { RosterFile } from '../../../node/mesh/forming/roster-file.js';
 import { systemClock } from '../../../node/seams.js';
+import type { SignedStatement } from '../../../protocol/peers/roster-statement.js';
 import { askRaw } from '../../support/mesh.js';
 import { formed, formingHome, invitation, join, openMeshHost } from '../../support/mesh-node.js';
 import { until } from '../../support/wait.js';
@@ -108,7 +109,7 @@ describe('joining a mesh', () => {
     for (const client of [old, next]) assert.match((await askRaw(port, client)).text, /^HTTP\/1\.1 200/);
   });
 
-  it('tells the members of who joined, and cuts off who was removed', async () => {
+  it('tells the members of who joined, and lets who was removed hear of nothing but that', async () => {
     const [peer, late] = [formingHome(), formingHome()];
     assert.equal((await join(peer, invitation(first))).ok, true);
     const two = await openMeshHost(peer);
@@ -130,7 +131,15 @@ describe('joining a mesh', () => {
         'a member hears of the removal',
         () => two.host.roster.find(late.identity.peerId)?.state === 'departed',
       );
-      assert.equal((await askRaw(at, client)).text, '');
+      for (const route of ['/api/v1/health', '/api/v1/mesh/status', '/api/v1/mesh/whoami'])
+        assert.match((await askRaw(at, client, route)).text, /^HTTP\/1\.1 403/, route);
+      const { text } = await askRaw(at, client, '/api/v1/mesh/membership');
+      const told = JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as { statements: SignedStatement[] };
+      assert.deepEqual(
+        told.statements.map(({ statement }) => [statement.peer_id, statement.state]),
+        [[late.identity.peerId, 'departed']],
+        'it hears of itself and of nobody else',
+      );
       assert.ok(two.host.roster.find(late.identity.peerId), 'its key still verifies what it wrote');
     } finally {
       await two.close();
