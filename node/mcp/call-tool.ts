@@ -1,32 +1,40 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { nearest } from '../../protocol/base/nearest.js';
-import { type Failure, failure } from '../../protocol/base/result.js';
+import { type Failure, failed, failure, type Result } from '../../protocol/base/result.js';
 import type { Profile } from '../bindings/profile.js';
-import { explicitAgentId, type LocalIdentity, localCaller } from '../identity/local-caller.js';
-import { type Answer, type Answered, shapedAnswer } from '../pipeline/answer.js';
+import type { Caller } from '../identity/caller.js';
+import { type Answer, shapedAnswer } from '../pipeline/answer.js';
+import type { ProgressReport } from '../pipeline/call.js';
 import { fieldTypes } from '../pipeline/coerce.js';
 import { formattedText } from '../pipeline/formatted-text.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
 import type { Request } from '../pipeline/pipeline.js';
+import type { VersionFeatures } from './protocol-version.js';
 import { failureBody, rpcErrorOf } from './rpc-error.js';
 
-/** Runs the operations of this machine, in the daemon or in this process. */
-export interface ToolRunner {
-  run(operation: Operation, request: Request & { readonly surface: 'mcp' }): Promise<Answer>;
+type Fields = Record<string, unknown>;
+
+/** How the calls of a session reach the node, and in whose name. */
+export interface NodeAccess {
+  /** The caller of an operation with these arguments; `clientName` is `clientInfo.name` of initialize. */
+  callerOf(operation: Operation, args: Readonly<Fields>, clientName: string | null): Result<Caller>;
+  run(operation: Operation, request: Omit<Request, 'surface'>): Promise<Answer>;
 }
 
-/** What a session knows about its caller and its node. */
-export interface Session {
-  readonly runner: ToolRunner;
-  readonly identity: LocalIdentity;
-  /** `clientInfo.name` of initialize. */
+/** What a call knows of its session and its request. */
+export interface CallContext {
   readonly clientName: string | null;
-  readonly profile: Profile;
+  readonly features: VersionFeatures;
   /** Aborted when the client gives the call up. */
   readonly cancelled: AbortSignal;
+  /** Null where the client asked for no progress. */
+  readonly progress: ProgressReport | null;
 }
 
-type Fields = Record<string, unknown>;
+export interface ToolSession {
+  readonly access: NodeAccess;
+  readonly profile: Profile;
+}
 
 interface Bound {
   readonly input: Fields;
@@ -39,34 +47,49 @@ const NAMED_MAX = 16;
 const NAMED_LENGTH_MAX = 64;
 
 /**
- * Runs a tool. A protocol error, such as a schema violation, is thrown as an RpcError. A domain error is a result
- * with `isError: true` whose text is the body that HTTP would answer (decisions, "MCP errors").
+ * Runs a tool. A failure is a result with `isError: true` whose text is the body that HTTP would answer; in a session of
+ * the first version a protocol error, such as a schema violation, is thrown as an RpcError (decisions, "Versions of MCP").
  */
 export async function callTool(
   operation: Operation,
   args: Fields,
-  session: Session,
+  session: ToolSession,
+  context: CallContext,
 ): Promise<CallToolResult> {
   const binding = operation.mcp as McpBinding;
   const { input, unknown } = bindArguments(operation, binding, args);
   const refused = operation.overwrites === true ? unknownProblem(operation, unknown) : null;
-  if (refused !== null) throw rpcErrorOf(refused)!;
-  const explicit = explicitAgentId(operation, { agent_id: args['agent_id'], ...input });
-  const caller = localCaller(session.identity, explicit, session.clientName);
-  const answer = caller.ok
-    ? await session.runner.run(operation, {
-        surface: 'mcp',
-        caller: caller.value,
-        input,
-        unknownFields: 'ignore',
-        profile: session.profile,
-        gone: () => session.cancelled,
-      })
-    : caller;
-  if (answer.ok) return textResult(render(operation, binding, answer, input), ...hintsOf(operation, unknown));
-  const protocolError = rpcErrorOf(answer.error);
+  const answer = refused === null ? await run(operation, { args, input }, session, context) : failed(refused);
+  if (!answer.ok) return errorResult(answer.error, context.features);
+  const shown = shapedAnswer(binding.shape, answer);
+  const text = formattedText(operation, answer.value, input) ?? JSON.stringify(shown);
+  const result = textResult(text, ...hintsOf(operation, unknown));
+  return context.features.structured ? { ...result, structuredContent: shown } : result;
+}
+
+/** Runs an operation as the caller of the session. */
+export async function run(
+  operation: Operation,
+  { args, input }: { readonly args: Fields; readonly input: Fields },
+  { access, profile }: ToolSession,
+  { clientName, cancelled, progress }: CallContext,
+): Promise<Answer> {
+  const caller = access.callerOf(operation, { agent_id: args['agent_id'], ...input }, clientName);
+  if (!caller.ok) return caller;
+  return access.run(operation, {
+    caller: caller.value,
+    input,
+    unknownFields: 'ignore',
+    profile,
+    gone: () => cancelled,
+    ...(progress === null ? {} : { progress }),
+  });
+}
+
+function errorResult(error: Failure, { later }: VersionFeatures): CallToolResult {
+  const protocolError = later ? null : rpcErrorOf(error);
   if (protocolError !== null) throw protocolError;
-  return { ...textResult(JSON.stringify(failureBody(answer.error))), isError: true };
+  return { ...textResult(JSON.stringify(failureBody(error))), isError: true };
 }
 
 const textResult = (...texts: readonly string[]): CallToolResult => ({
@@ -114,11 +137,4 @@ function bindArguments(operation: Operation, binding: McpBinding, args: Fields):
   }
   const bound = input['format'] === 'json' ? input : { ...binding.toonDefaults, ...input };
   return { input: bound, unknown: unknown.slice(0, NAMED_MAX) };
-}
-
-/** Compact JSON unless the format asks for another text (reference-mcp-cli §5.2). */
-function render(operation: Operation, binding: McpBinding, answer: Answered, input: Fields): string {
-  const text = formattedText(operation, answer.value, input);
-  if (text !== null) return text;
-  return JSON.stringify(shapedAnswer(binding.shape, answer));
 }

@@ -1,24 +1,21 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { CallToolResult, ServerResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { ToolRow } from '../bindings/tool-list.js';
+import type { Profile } from '../bindings/profile.js';
 import { VERSION } from '../version.js';
+import type { CallContext } from './call-tool.js';
+import { instructionsFor } from './instructions.js';
 import { getPrompt, listPrompts } from './prompts.js';
+import { FIRST_VERSION, featuresOf, type VersionFeatures, versionFor } from './protocol-version.js';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpc-error.js';
-
-/** The version that every client is told, whatever it asks for (interface §1, §9). */
-const PROTOCOL_VERSION = '2024-11-05';
 
 /** What the server offers; called only when a client asks for it. */
 export interface Tools {
-  list(): Promise<readonly ToolRow[]>;
+  readonly profile: Profile;
+  /** The rows of the tools, with what the version of the session has. */
+  list(features: VersionFeatures): Promise<readonly object[]>;
   /** Null when there is no such tool in this profile. */
-  call(
-    name: string,
-    args: Record<string, unknown>,
-    clientName: string | null,
-    cancelled: AbortSignal,
-  ): Promise<CallToolResult | null>;
+  call(name: string, args: Record<string, unknown>, context: CallContext): Promise<CallToolResult | null>;
 }
 
 const CAPABILITIES = { tools: {}, prompts: {} };
@@ -57,6 +54,7 @@ export function createMcpServer(tools: Tools): Server {
     { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR },
   );
   let clientName: string | null = null;
+  let version = FIRST_VERSION;
   const greet = (from: Record<string, unknown>) => {
     const { name } = fieldsOf(from['clientInfo']);
     if (typeof name === 'string') clientName = name;
@@ -64,10 +62,12 @@ export function createMcpServer(tools: Tools): Server {
 
   server.setRequestHandler(initializeRequest, (request) => {
     greet(request.params);
+    version = versionFor(request.params['protocolVersion']);
     return {
-      protocolVersion: PROTOCOL_VERSION,
+      protocolVersion: version,
       capabilities: CAPABILITIES,
       serverInfo: { name: 'mnemesh', version: VERSION },
+      ...(featuresOf(version).later ? { instructions: instructionsFor(tools.profile) } : {}),
     };
   });
   // An initialize without an id is not answered, but still names the client (reference-mcp-cli §5.1).
@@ -75,11 +75,13 @@ export function createMcpServer(tools: Tools): Server {
 
   server.setRequestHandler(
     listToolsRequest,
-    async () => ({ tools: [...(await tools.list())] }) as unknown as ServerResult,
+    async () => ({ tools: [...(await tools.list(featuresOf(version)))] }) as unknown as ServerResult,
   );
   server.setRequestHandler(callToolRequest, async ({ params: { name, arguments: args } }, { signal }) => {
     if (name === '') throw new RpcError(INVALID_PARAMS, 'missing or empty tool name');
-    const result = await tools.call(name, args, clientName, signal);
+    const features = featuresOf(version);
+    const context = { clientName, features, cancelled: signal, progress: null };
+    const result = await tools.call(name, args, context);
     if (result !== null) return result;
     const message = `unknown tool: ${name.slice(0, TOOL_NAME_SHOWN_MAX)}`;
     throw new RpcError(METHOD_NOT_FOUND, message, { error: message, code: 'UNKNOWN_TOOL' });

@@ -1,9 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Profile } from '../bindings/profile.js';
-import type { LocalIdentity } from '../identity/local-caller.js';
-import type { ToolRunner } from './call-tool.js';
+import { CallOrder } from './call-order.js';
+import type { CallContext, NodeAccess } from './call-tool.js';
 import type { CaptureNag } from './capture-nag.js';
 import type { Tools } from './mcp-server.js';
+import type { VersionFeatures } from './protocol-version.js';
 
 /** The answer of every tool while the node cannot be opened; the message says what the operator can do. */
 function unavailable(error: unknown): CallToolResult {
@@ -14,95 +15,82 @@ function unavailable(error: unknown): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(failure) }], isError: true };
 }
 
-/** What a session runs its tools with. */
-export interface SessionRunner extends ToolRunner {
-  /** Rejects when neither a daemon answers nor this process can open the memory. */
+/** What a session reaches its node with. */
+export interface SessionAccess extends NodeAccess {
+  /** Rejects when the memory cannot be opened. */
   open(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** What the first call needs, and a session without calls does not. */
-const load = () =>
-  Promise.all([
+const load = async () => {
+  const [{ OPERATIONS }, { callableTool }, { callTool }] = await Promise.all([
     import('../operations/registry.js'),
     import('../bindings/profile.js'),
     import('./call-tool.js'),
   ]);
+  return { OPERATIONS, callableTool, callTool };
+};
 
-/**
- * The tools of a node, which opens in the background. Calls run one at a time, in the order in which they arrive, so
- * that a client that sends a store and a recall together finds what it stored.
- */
+/** The tools of a node, which opens in the background. */
 export class NodeTools implements Tools {
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly order = new CallOrder();
   private loaded: ReturnType<typeof load> | null = null;
 
   constructor(
-    private readonly profile: Profile,
-    private readonly identity: LocalIdentity,
-    private readonly runner: SessionRunner,
+    readonly profile: Profile,
+    readonly access: SessionAccess,
     private readonly nag: CaptureNag,
   ) {}
 
   /** Starts to open the node; a failure shows at the next call, which tries again. */
   warmUp(): void {
-    this.runner.open().catch(() => undefined);
+    this.access.open().catch(() => undefined);
   }
 
-  async list() {
-    const [{ OPERATIONS }, { listedTools }, { toolRow }] = await Promise.all([
+  async list({ annotations, structured }: VersionFeatures): Promise<readonly object[]> {
+    const [{ OPERATIONS }, { listedTools }, { toolRow }, features] = await Promise.all([
       import('../operations/registry.js'),
       import('../bindings/profile.js'),
       import('../bindings/tool-list.js'),
+      import('../bindings/tool-features.js'),
     ]);
-    return listedTools(OPERATIONS, this.profile).map(toolRow);
+    return listedTools(OPERATIONS, this.profile).map((operation) => ({
+      ...toolRow(operation),
+      ...(structured ? { title: features.titleOf(operation) } : {}),
+      ...(annotations ? { annotations: features.annotationsOf(operation) } : {}),
+      ...(structured ? { outputSchema: features.answerSchema(operation) } : {}),
+    }));
   }
 
   async call(
     name: string,
     args: Record<string, unknown>,
-    clientName: string | null,
-    cancelled: AbortSignal,
+    context: CallContext,
   ): Promise<CallToolResult | null> {
-    const turn = this.last.then(() =>
-      cancelled.aborted ? null : this.callNow(name, args, clientName, cancelled),
-    );
-    this.last = turn.catch(() => undefined);
-    return turn;
-  }
-
-  /** Closes the node if it was opened, after the current call. */
-  async close(): Promise<void> {
-    await this.last;
-    await this.runner.close();
-  }
-
-  private async callNow(
-    name: string,
-    args: Record<string, unknown>,
-    clientName: string | null,
-    cancelled: AbortSignal,
-  ) {
     this.loaded ??= load();
-    const [{ OPERATIONS }, { callableTool }, { callTool }] = await this.loaded;
+    const { OPERATIONS, callableTool, callTool } = await this.loaded;
     const operation = callableTool(OPERATIONS, this.profile, name);
     if (operation === undefined) return null;
-    try {
-      await this.runner.open();
-    } catch (error) {
-      return unavailable(error as Error);
-    }
-    const result = await callTool(operation, args, {
-      runner: this.runner,
-      identity: this.identity,
-      clientName,
-      profile: this.profile,
-      cancelled,
+    return this.order.run(operation.effect, async () => {
+      if (context.cancelled.aborted) return null;
+      try {
+        await this.access.open();
+      } catch (error) {
+        return unavailable(error as Error);
+      }
+      const result = await callTool(operation, args, this, context);
+      const named = typeof args['agent_id'] === 'string' ? args['agent_id'] : '';
+      const reminder = this.nag.after(operation, named);
+      return reminder === null
+        ? result
+        : { ...result, content: [...result.content, { type: 'text' as const, text: reminder }] };
     });
-    const named = typeof args['agent_id'] === 'string' ? args['agent_id'] : '';
-    const reminder = this.nag.after(operation, named);
-    return reminder === null
-      ? result
-      : { ...result, content: [...result.content, { type: 'text' as const, text: reminder }] };
+  }
+
+  /** Closes the node if it was opened, after the current calls. */
+  async close(): Promise<void> {
+    await this.order.settled();
+    await this.access.close();
   }
 }

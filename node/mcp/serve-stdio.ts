@@ -5,13 +5,14 @@ import type { Profile } from '../bindings/profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
 import { CaptureNag, type NagThresholds } from './capture-nag.js';
 import { LineTransport } from './line-transport.js';
+import { type LocalTools, localAccess } from './local-access.js';
 import { createMcpServer } from './mcp-server.js';
-import { NodeTools, type SessionRunner } from './node-tools.js';
+import { NodeTools } from './node-tools.js';
 
 export interface StdioSession {
   readonly profile: Profile;
   readonly identity: LocalIdentity;
-  readonly runner: SessionRunner;
+  readonly runner: LocalTools;
   readonly nag: NagThresholds;
   readonly input: Readable;
   readonly output: Writable;
@@ -30,7 +31,8 @@ export interface StdioSession {
  */
 export async function serveStdio(session: StdioSession): Promise<void> {
   const transport = new LineTransport(session.input, session.output);
-  const tools = new NodeTools(session.profile, session.identity, session.runner, new CaptureNag(session.nag));
+  const access = localAccess(session.runner, session.identity);
+  const tools = new NodeTools(session.profile, access, new CaptureNag(session.nag));
   const server = createMcpServer(tools);
   let parentPoll: Timer | null = null;
 

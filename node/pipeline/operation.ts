@@ -70,6 +70,8 @@ export interface McpBinding {
   readonly toonDefaults?: Readonly<Record<string, unknown>>;
   readonly aliases?: Readonly<Record<string, string>>;
   readonly shape?: Shape;
+  /** What `shape` makes; given where it is. */
+  readonly output?: z.ZodType;
 }
 
 /** How an operation appears as a subcommand. */
@@ -168,6 +170,10 @@ export interface Operation<
   readonly guards: Guards;
   /** True where it removes or overwrites what is there: a call with an unknown argument is refused on every surface. */
   readonly overwrites?: true;
+  /** True for a write that, made twice, leaves what one leaves; what overwrites does so anyway. */
+  readonly idempotent?: true;
+  /** True where it asks or tells somebody outside of the mesh: a chat model, or the receiver of a webhook. */
+  readonly openWorld?: true;
   /** `none` for a write that is answered when it is durable here, whatever the quorum: it reaches other nodes later. */
   readonly quorum?: 'none';
   /** True for input of a write that may run again under the key of a call that was not answered. */

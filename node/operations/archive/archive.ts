@@ -157,6 +157,7 @@ export const memoryArchiveRestore = defineOperation({
     expiry_renewed: z.boolean().optional(),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/archive/{id}/restore', fields: 'body' }],
   mcp: { description: 'Bring back a deleted or archived memory by its id.' },

@@ -167,6 +167,7 @@ export const memoryActionAddEdge = defineOperation({
   input: z.object({ from_action: actionId, to_action: actionId, edge_type: edgeType }),
   output: z.object({ ok: z.literal(true) }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   mcp: { description: 'Make one task (action) wait for another, or mark two as siblings.' },

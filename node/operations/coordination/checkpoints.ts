@@ -168,6 +168,7 @@ export const memoryCheckpointResolve = defineOperation({
   }),
   output: z.object({ checkpoint: checkpointOutput, attest_level: z.enum(['self_signed', 'unsigned']) }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   mcp: { description: 'Sign off or reject a checkpoint; the first resolution stands.' },
   run: async (call, { id, state, resolved_by, resolution = null, resolution_note: note = null }) => {

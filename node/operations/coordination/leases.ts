@@ -102,6 +102,7 @@ export const memoryLeaseRelease = defineOperation({
   input: z.object({ action_id: actionId, holder, fencing_token: fencingToken.optional() }),
   output: z.object({ released: z.boolean() }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   mcp: { description: 'Give up the lease on a task (action), so that others can take it.' },
   run: async (call, { action_id: id, holder: named, fencing_token: token }) => {

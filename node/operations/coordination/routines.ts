@@ -154,6 +154,7 @@ export const memoryRoutineFreeze = defineOperation({
   input: z.object({ id: routineId }),
   output: z.object({ routine: routineOutput, attest_level: z.enum(['self_signed', 'unsigned']) }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   mcp: { description: 'Freeze a routine for good, so that it can be run.' },

@@ -153,6 +153,7 @@ export const memorySignalRead = defineOperation({
       .optional(),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   quorum: 'none',
   mcp: { description: 'Read one signal by its id; it then counts as read.' },
@@ -251,6 +252,7 @@ export const memorySignalAck = defineOperation({
     acknowledged: z.boolean().describe('False where there is no such signal, or it is acknowledged already'),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   mcp: { description: 'Acknowledge a signal that was sent to you.' },
   hooks: aroundOperation({

@@ -4,6 +4,18 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { flaggedMemories } from '../shared/shown-memories.js';
 
+const linkFields = {
+  links: z.array(
+    z.object({
+      source_id: z.string(),
+      target_id: z.string(),
+      relation: z.string(),
+      created_at: z.string(),
+    }),
+  ),
+  links_truncated: z.literal(true).describe('There are, or may be, more links').optional(),
+};
+
 /** Reads one memory by id or unique prefix (interface §4.2, GET /memories/{id}). */
 export const memoryGet = defineOperation({
   name: 'memory_get',
@@ -11,18 +23,7 @@ export const memoryGet = defineOperation({
   summary: 'Read one memory by its id or a unique prefix of it.',
   core: true,
   input: z.object({ id: fields.memoryId }),
-  output: z.object({
-    memory: fields.memoryOutput,
-    links: z.array(
-      z.object({
-        source_id: z.string(),
-        target_id: z.string(),
-        relation: z.string(),
-        created_at: z.string(),
-      }),
-    ),
-    links_truncated: z.literal(true).describe('There are, or may be, more links').optional(),
-  }),
+  output: z.object({ memory: fields.memoryOutput, ...linkFields }),
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/memories/{id}', fields: 'query' }],
@@ -30,6 +31,7 @@ export const memoryGet = defineOperation({
     description: 'Open one memory by its id: the whole text, all its fields and links.',
     // On this surface the memory is flat, with its links inside (reference-mcp-cli §8).
     shape: ({ memory, ...links }) => ({ ...(memory as object), ...links }),
+    output: fields.memoryOutput.extend(linkFields),
   },
   cli: { command: 'get', positionals: ['id'], view: 'memory', examples: ['get 3f2a'] },
   run: async (call, input) => {

@@ -36,6 +36,7 @@ export const memoryPendingApprove = defineOperation({
   input: z.object({ id: pendingId, remember }),
   output: approvalOutput,
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   http: [
     {

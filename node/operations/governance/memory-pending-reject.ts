@@ -18,6 +18,7 @@ export const memoryPendingReject = defineOperation({
     reason: z.string().optional(),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   http: [
     {

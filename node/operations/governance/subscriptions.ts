@@ -90,6 +90,7 @@ export const memorySubscribe = defineOperation({
   input: subscribeInput,
   output: shown,
   effect: 'write',
+  openWorld: true,
   guards: { attestation: 'by-name' },
   http: [
     {
@@ -274,6 +275,7 @@ export const memorySubscriptionReplay = defineOperation({
     truncated,
   }),
   effect: 'write',
+  openWorld: true,
   guards: { attestation: 'by-key' },
   http: [{ method: 'POST', path: '/memory_subscription_replay', fields: 'body' }],
   mcp: {

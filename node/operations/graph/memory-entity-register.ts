@@ -39,6 +39,7 @@ export const memoryEntityRegister = defineOperation({
   input,
   output: entityOutput.extend({ created: z.boolean() }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   http: [
     {

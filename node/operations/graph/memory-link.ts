@@ -43,6 +43,7 @@ export const memoryLink = defineOperation({
       .describe('Memories whose owners were told that the reflection was superseded on which they reflect'),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   http: [
     {

@@ -29,6 +29,23 @@ const input = z.object({
 
 type Input = z.output<typeof input>;
 
+const output = z.object({
+  source_id: z.string(),
+  target_id: z.string(),
+  relation: z.enum(RELATIONS),
+  verified: z.boolean(),
+  attest_level: z.string(),
+  signature_present: z.boolean(),
+  observed_by: z.string().nullable(),
+  findings: z.array(z.string()).describe('What keeps it from being verified'),
+  signed_by: z.string().nullable().describe('The node or agent whose key signed'),
+  signed_at: z.string().nullable(),
+});
+
+const toolOutput = output
+  .pick({ attest_level: true, signed_by: true, signed_at: true, findings: true })
+  .extend({ signature_verified: z.boolean() });
+
 /** Verifies the signature of a link (interface §4.5, reference-http §3.3, reference-mcp-cli §1.2). */
 export const memoryVerify = defineOperation({
   name: 'memory_verify',
@@ -36,18 +53,7 @@ export const memoryVerify = defineOperation({
   summary: 'Verify the signature of a link, and say what keeps it from being verified.',
   core: false,
   input,
-  output: z.object({
-    source_id: z.string(),
-    target_id: z.string(),
-    relation: z.enum(RELATIONS),
-    verified: z.boolean(),
-    attest_level: z.string(),
-    signature_present: z.boolean(),
-    observed_by: z.string().nullable(),
-    findings: z.array(z.string()).describe('What keeps it from being verified'),
-    signed_by: z.string().nullable().describe('The node or agent whose key signed'),
-    signed_at: z.string().nullable(),
-  }),
+  output,
   effect: 'read',
   guards: {},
   http: [
@@ -57,7 +63,7 @@ export const memoryVerify = defineOperation({
     },
     { method: 'POST', path: '/memory_verify', fields: 'body', shape: toolShape },
   ],
-  mcp: { description: 'Verify the signature of a link.', shape: toolShape },
+  mcp: { description: 'Verify the signature of a link.', shape: toolShape, output: toolOutput },
   run: async (call, asked) => {
     const found = await namedLink(call, asked);
     if (!found.ok) return failed(found.error);

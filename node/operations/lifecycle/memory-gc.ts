@@ -24,6 +24,7 @@ export const memoryGc = defineOperation({
     description: 'Clean up: remove memories that have expired now, instead of waiting for it.',
     // The reference's name for it on this surface (reference-mcp-cli §1.2).
     shape: ({ expired_deleted, dry_run }) => ({ collected: expired_deleted, dry_run }),
+    output: z.object({ collected: z.int(), dry_run: z.boolean() }),
   },
   cli: {
     command: 'gc',

@@ -31,6 +31,7 @@ export const memoryPromote = defineOperation({
     to_namespace: z.string().optional(),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   http: [
     { method: 'POST', path: '/memories/{id}/promote', fields: 'body', omit: ['target_tier', 'to_namespace'] },

@@ -30,6 +30,7 @@ export const memoryAgentRegister = defineOperation({
     capabilities: z.array(z.string()),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-key' },
   http: [{ method: 'POST', path: '/agents', fields: 'body', agentId: 'subject', status: 201 }],
   mcp: { description: 'Register an agent with its type and abilities.' },

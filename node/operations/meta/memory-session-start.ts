@@ -63,6 +63,7 @@ export const memorySessionStart = defineOperation({
     ...fields.namespacesBelow,
   }),
   effect: 'read',
+  openWorld: true,
   guards: {},
   rows: 'memories',
   http: [{ method: 'POST', path: '/session/start', fields: 'body' }],

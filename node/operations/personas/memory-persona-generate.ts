@@ -46,6 +46,7 @@ export const memoryPersonaGenerate = defineOperation({
   }),
   output,
   effect: 'write',
+  openWorld: true,
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   storesKeyed: true,

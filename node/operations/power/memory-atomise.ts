@@ -50,6 +50,7 @@ export const memoryAtomise = defineOperation({
   input,
   output,
   effect: 'write',
+  openWorld: true,
   guards: { attestation: 'by-name' },
   repeatable: ({ force_re_atomise }) => force_re_atomise !== true,
   http: [{ method: 'POST', path: '/memory_atomise', fields: 'body' }],

@@ -44,6 +44,7 @@ export const memoryAutoConsolidate = defineOperation({
     ),
   }),
   effect: 'write',
+  openWorld: true,
   overwrites: true,
   guards: { attestation: 'by-name' },
   cli: {

@@ -23,6 +23,7 @@ export const memoryAutoTag = defineOperation({
     all_tags: z.array(z.string()),
   }),
   effect: 'write',
+  openWorld: true,
   guards: { attestation: 'by-name' },
   mcp: { description: 'Tag a memory automatically: a chat model adds tags.' },
   run: async (call, { id }) => {

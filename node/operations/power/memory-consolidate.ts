@@ -61,6 +61,7 @@ export const memoryConsolidate = defineOperation({
     auto_summary: z.boolean().optional(),
   }),
   effect: 'write',
+  openWorld: true,
   overwrites: true,
   guards: { attestation: 'by-name' },
   http: [{ method: 'POST', path: '/consolidate', fields: 'body', status: 201 }],
@@ -73,6 +74,12 @@ export const memoryConsolidate = defineOperation({
       ...(auto_summary === true
         ? { auto_summary, summary_preview: [...String(summary)].slice(0, PREVIEW_LENGTH).join('') }
         : {}),
+    }),
+    output: z.object({
+      id: z.string(),
+      consolidated: z.int(),
+      auto_summary: z.literal(true).optional(),
+      summary_preview: z.string().optional(),
     }),
   },
   cli: {

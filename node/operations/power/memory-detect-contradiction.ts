@@ -46,6 +46,7 @@ export const memoryDetectContradiction = defineOperation({
   input: z.object({ id_a: fields.memoryId, id_b: fields.memoryId }),
   output: z.object({ contradicts: z.boolean(), memory_a: named, memory_b: named }),
   effect: 'read',
+  openWorld: true,
   guards: {},
   mcp: { description: 'Have a chat model say whether two memories contradict each other.' },
   run: async (call, { id_a, id_b }) => {

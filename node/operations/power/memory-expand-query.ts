@@ -45,6 +45,7 @@ export const memoryExpandQuery = defineOperation({
   }),
   output: z.object({ original: z.string(), expanded_terms: z.array(z.string()), elapsed_ms: z.int() }),
   effect: 'read',
+  openWorld: true,
   guards: {},
   http: [
     {
@@ -58,6 +59,7 @@ export const memoryExpandQuery = defineOperation({
     description: 'Have a chat model suggest further words for a query.',
     omit: ['namespace'],
     shape: ({ original, expanded_terms }) => ({ original, expanded_terms }),
+    output: z.object({ original: z.string(), expanded_terms: z.array(z.string()) }),
   },
   cli: {
     command: 'expand',

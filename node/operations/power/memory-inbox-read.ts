@@ -27,6 +27,7 @@ export const memoryInboxRead = defineOperation({
     missing: z.array(z.string()).optional().describe('Ids that name no message of the inbox'),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   http: [{ method: 'POST', path: '/inbox/read', fields: 'body' }],

@@ -54,6 +54,7 @@ export const memoryIngestMultistep = defineOperation({
   input,
   output,
   effect: 'read',
+  openWorld: true,
   guards: {},
   mcp: { description: 'Have a chat model prepare a text in stages; nothing is stored.' },
   cli: {

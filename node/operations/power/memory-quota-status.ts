@@ -53,6 +53,7 @@ export const memoryQuotaStatus = defineOperation({
     count: z.int().optional(),
   }),
   effect: 'write',
+  idempotent: true,
   guards: {},
   http: [
     {

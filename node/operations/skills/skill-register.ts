@@ -37,6 +37,7 @@ export const memorySkillRegister = defineOperation({
       .optional(),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name', admin: true },
   repeatable: () => true,
   http: [{ method: 'POST', path: '/skill/register', fields: 'body' }],

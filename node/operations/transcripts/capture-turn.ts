@@ -66,6 +66,7 @@ export const memoryCaptureTurn = defineOperation({
   input,
   output,
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   repeatable: () => true,
   http: [

@@ -103,6 +103,7 @@ export const memoryDeref = defineOperation({
     sha256: z.string(),
   }),
   effect: 'write',
+  idempotent: true,
   guards: { attestation: 'by-name' },
   quorum: 'none',
   repeatable: () => true,

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { SettingFlags } from '../../../node/config/load-settings.js';
 import { localIdentity } from '../../../node/identity/local-caller.js';
-import { callTool, type ToolRunner } from '../../../node/mcp/call-tool.js';
+import { callTool } from '../../../node/mcp/call-tool.js';
+import { localAccess } from '../../../node/mcp/local-access.js';
+import { FIRST_VERSION, featuresOf } from '../../../node/mcp/protocol-version.js';
 import { memoryStore } from '../../../node/operations/core/memory-store.js';
 import type { Services } from '../../../node/pipeline/call.js';
-import { runOperation } from '../../../node/pipeline/pipeline.js';
+import type { Operation } from '../../../node/pipeline/operation.js';
+import { type Request, runOperation } from '../../../node/pipeline/pipeline.js';
 import { bindKey } from '../../support/agents.js';
 import { OPERATOR } from '../../support/memories.js';
 import { agentKey, signedStoreBody } from '../../support/signing.js';
@@ -28,10 +31,16 @@ async function stored(services: Services, args: Record<string, unknown>) {
   const { settings, random, clock, store } = services;
   const identity = localIdentity(settings, { hostname: 'box', pid: 42 }, random);
   const fields = { title: 'a plan', content: 'text', ...args };
-  const runner: ToolRunner = { run: (operation, request) => runOperation(operation, request, services) };
-  const cancelled = new AbortController().signal;
-  const session = { runner, identity, clientName: 'client', profile: 'full', cancelled } as const;
-  const result = await callTool(memoryStore, fields, session);
+  const tools = {
+    open: () => Promise.resolve(),
+    run: (operation: Operation, request: Request) => runOperation(operation, request, services),
+    close: () => Promise.resolve(),
+  };
+  const session = { access: localAccess(tools, identity), profile: 'full' } as const;
+  const result = await callTool(memoryStore, fields, session, {
+    ...{ clientName: 'client', features: featuresOf(FIRST_VERSION), progress: null },
+    cancelled: new AbortController().signal,
+  });
   const answer = JSON.parse((result.content[0] as { text: string }).text);
   if (result.isError === true) return { code: answer.code as string };
   const now = new Date(clock.nowMs()).toISOString();

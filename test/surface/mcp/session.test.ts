@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { VERSION } from '../../../node/version.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { asking } from './every-tool.js';
 
 const CORE = [
   'memory_store',
@@ -16,16 +18,19 @@ const CORE = [
   'memory_smart_load',
 ];
 
-async function connect(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Client> {
+async function connect(
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+  version = '2025-11-25',
+): Promise<Client> {
   const client = new Client({ name: 'a test', version: '1.0' });
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [MAIN, 'mcp', ...args],
-      env: cleanEnvironment(temporaryFolder('mcp'), env) as Record<string, string>,
-      stderr: 'ignore',
-    }),
-  );
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [MAIN, 'mcp', ...args],
+    env: cleanEnvironment(temporaryFolder('mcp'), env) as Record<string, string>,
+    stderr: 'ignore',
+  });
+  await client.connect(asking(transport, version));
   return client;
 }
 
@@ -116,17 +121,39 @@ describe('an MCP session in the core profile', () => {
     assert.equal(await hint('memory_load_family', { family: 'graph' }), undefined);
   });
 
-  it('refuses what the schema refuses with -32602 and the code', async () => {
-    await assert.rejects(call(client, 'memory_recall', { query: 'deploy' }), (error: never) => {
+  const refusal = { error: 'context is required', code: 'VALIDATION_FAILED', fields: ['context'] };
+
+  it('refuses what the schema refuses as a tool error, which a model can read', async () => {
+    const result = await call(client, 'memory_recall', { query: 'deploy' });
+    assert.equal(result.isError, true);
+    assert.deepEqual(JSON.parse(text(result)), refusal);
+  });
+
+  it('refuses it with -32602 and the code in a session of the first version', async () => {
+    const first = await connect([], {}, '2024-11-05');
+    await assert.rejects(call(first, 'memory_recall', { query: 'deploy' }), (error: never) => {
       assert.equal((error as { code: number }).code, -32602);
       assert.match((error as Error).message, /context is required/);
-      assert.deepEqual((error as { data: unknown }).data, {
-        error: 'context is required',
-        code: 'VALIDATION_FAILED',
-        fields: ['context'],
-      });
+      assert.deepEqual((error as { data: unknown }).data, refusal);
       return true;
     });
+    await first.close();
+  });
+
+  it('has instructions of fewer than 300 tokens, which name only tools of the profile', async () => {
+    const full = await connect(['--profile', 'full']);
+    for (const session of [client, full]) {
+      const instructions = session.getInstructions()!;
+      assert.ok(countTokens(instructions) < 300, `${countTokens(instructions)} tokens`);
+      const { tools } = await session.listTools();
+      const named = instructions.match(/memory_\w+/g)!;
+      for (const name of named)
+        assert.ok(
+          tools.some((tool) => tool.name === name),
+          name,
+        );
+    }
+    await full.close();
   });
 
   it('ignores unknown arguments, and those that this surface omits', async () => {
@@ -195,7 +222,9 @@ describe('an MCP session in the full profile', () => {
       bound,
     );
     for (const { name } of tools) {
-      await call(client, name).catch((error: { code: number }) => assert.equal(error.code, -32602, name));
+      const result = await call(client, name);
+      const { code } = result.isError === true ? JSON.parse(text(result)) : { code: 'VALIDATION_FAILED' };
+      assert.notEqual(code, 'INTERNAL', name);
     }
     await client.close();
   });
@@ -216,10 +245,8 @@ describe('who an MCP caller is', () => {
     assert.equal(await writer({ title: 'a' }), 'configured');
     assert.equal(await writer({ title: 'b', agent_id: 'ai:explicit' }), 'ai:explicit');
     assert.equal(await writer({ title: 'c', metadata: { agent_id: 'ai:inside' } }), 'ai:inside');
-    await assert.rejects(
-      call(client, 'memory_store', { title: 'd', content: 'x', agent_id: 'a b' }),
-      /agent_id/,
-    );
+    const refused = await call(client, 'memory_store', { title: 'd', content: 'x', agent_id: 'a b' });
+    assert.deepEqual([refused.isError, JSON.parse(text(refused)).fields], [true, ['agent_id']]);
     await client.close();
   });
 

@@ -12,14 +12,38 @@ describe('the raw stream of an MCP server', () => {
   });
   after(() => server.end());
 
-  it('answers the constant protocol version whatever the client asks for', async () => {
-    for (const [id, protocolVersion] of ['2025-06-18', '1.0', undefined].entries()) {
+  it('answers the later version that a client asks for, and the first one for any other', async () => {
+    const versions = [
+      ['2025-03-26', '2025-03-26'],
+      ['2025-06-18', '2025-06-18'],
+      ['2025-11-25', '2025-11-25'],
+      ['2024-11-05', '2024-11-05'],
+      ['2024-10-07', '2024-11-05'],
+      ['2099-01-01', '2024-11-05'],
+      ['1.0', '2024-11-05'],
+      [7, '2024-11-05'],
+      [undefined, '2024-11-05'],
+    ] as const;
+    for (const [id, [protocolVersion, answered]] of versions.entries()) {
       const { result } = await server.request(`init-${id}`, 'initialize', {
         protocolVersion,
         capabilities: {},
       });
-      assert.equal(result?.['protocolVersion'], '2024-11-05');
+      assert.equal(result?.['protocolVersion'], answered, String(protocolVersion));
+      const later = answered > '2024-11-05';
+      assert.equal(typeof result?.['instructions'], later ? 'string' : 'undefined');
+      if (!later) {
+        assert.deepEqual(Object.keys(result ?? {}), ['protocolVersion', 'capabilities', 'serverInfo']);
+        assert.deepEqual(result?.['capabilities'], { tools: {}, prompts: {} });
+      }
     }
+  });
+
+  it('shows a session of the first version no members that only later ones have', async () => {
+    await server.request('first', 'initialize', { protocolVersion: '2024-11-05' });
+    const { result } = await server.request('rows', 'tools/list');
+    for (const row of result!['tools'] as object[])
+      assert.deepEqual(Object.keys(row), ['name', 'description', 'inputSchema']);
   });
 
   it('answers an initialize without any parameters', async () => {
