@@ -326,7 +326,8 @@ function render(
 ): void {
   const { operation, binding } = route;
   const { value, waits } = answer;
-  const ordinary = typeof binding.status === 'function' ? binding.status(value) : (binding.status ?? 200);
+  const { status: declared = 200 } = binding;
+  const ordinary = typeof declared === 'number' ? declared : declared.of(value);
   // Accepted, but on fewer nodes than required (interface §4.13), or to be approved first.
   const status = value['quorum_met'] === false || waits === true ? 202 : ordinary;
   const text = formattedText(operation, value, input);

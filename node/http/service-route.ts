@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { API_PREFIX } from '../bindings/operation-route.js';
 
 /** The service's own name, as `/health` and the metrics show it. */
@@ -9,6 +10,14 @@ export interface Reply {
   readonly body: string;
   /** Headers in addition to those that every answer has: name, value, name, value. */
   readonly headers?: readonly string[];
+}
+
+/** What a route of the node itself answers with one status. */
+export interface ServiceAnswer {
+  readonly description: string;
+  readonly contentType: string;
+  /** What its JSON holds, under its name in the API description. */
+  readonly schema?: { readonly name: string; readonly of: z.ZodType };
 }
 
 /** A route of the node itself that is not an operation and exists only on HTTP. */
@@ -23,9 +32,7 @@ export interface ServiceRoute {
   readonly open: boolean;
   /** True when it is answered even above the cap (interface §8, admission cap). */
   readonly always: boolean;
-  readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly contentType: string }>
-  >;
+  readonly responses: Readonly<Record<string, ServiceAnswer>>;
   /** True when it exists only under the API prefix. */
   readonly prefixed?: true;
   readonly reply: () => Reply | Promise<Reply>;

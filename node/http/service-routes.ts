@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { listedTools } from '../bindings/profile.js';
 import { toolRow } from '../bindings/tool-list.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -5,7 +6,7 @@ import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { VERSION } from '../version.js';
 import { JSON_TYPE } from './exchange.js';
-import { openApiDocument } from './openapi.js';
+import { openApiDocument } from './openapi/document.js';
 import type { PeerRoute } from './peer-route.js';
 import { SERVICE, type ServiceRoute } from './service-route.js';
 import type { StreamRoute } from './stream-route.js';
@@ -21,6 +22,25 @@ export interface ServiceRouteOptions {
   readonly peerRoutes: readonly PeerRoute[];
   readonly streamRoutes: readonly StreamRoute[];
 }
+
+const HEALTH = {
+  name: 'Health',
+  of: z.object({
+    status: z.enum(['ok', 'error']),
+    service: z.literal(SERVICE),
+    version: z.string(),
+    embedder_ready: z.boolean().describe('True when recall looks for meaning too'),
+  }),
+};
+
+const TOOLS = {
+  name: 'Tools',
+  of: z.object({
+    tools: z.array(
+      z.looseObject({ name: z.string(), description: z.string(), inputSchema: z.looseObject({}) }),
+    ),
+  }),
+};
 
 /** Health, metrics and the API description (interface §4.1). */
 export function serviceRoutes(options: ServiceRouteOptions): readonly ServiceRoute[] {
@@ -42,8 +62,8 @@ function healthRoute(services: Services): ServiceRoute {
     open: true,
     always: true,
     responses: {
-      200: { description: 'The node answers', contentType: JSON_TYPE },
-      503: { description: 'The store does not answer', contentType: JSON_TYPE },
+      200: { description: 'The node answers', contentType: JSON_TYPE, schema: HEALTH },
+      503: { description: 'The store does not answer', contentType: JSON_TYPE, schema: HEALTH },
     },
     reply: () => {
       const { ready } = services.condition();
@@ -90,7 +110,7 @@ function toolsRoute({ services, operations }: ServiceRouteOptions): ServiceRoute
     open: false,
     always: false,
     prefixed: true,
-    responses: { 200: { description: 'The tools', contentType: JSON_TYPE } },
+    responses: { 200: { description: 'The tools', contentType: JSON_TYPE, schema: TOOLS } },
     reply: () => {
       text ??= JSON.stringify({ tools: listedTools(operations, services.settings.profile).map(toolRow) });
       return { status: 200, contentType: JSON_TYPE, body: text };

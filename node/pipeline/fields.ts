@@ -367,6 +367,9 @@ export const includeInvalidated = z
   .default(false)
   .describe('Without valid_at: also links that ended');
 
+/** How many memories a namespace has. */
+export const namespaceCount = z.object({ namespace: z.string(), count: z.int() });
+
 /** A memory in an answer. Open to other members, because unset fields are left out. */
 export const memoryOutput = z
   .looseObject({

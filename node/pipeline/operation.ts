@@ -49,8 +49,16 @@ export interface HttpBinding {
    */
   readonly signed?: { readonly field: string; readonly required: boolean; readonly as?: string };
   /** Success status, 200 unless given. */
-  readonly status?: number | ((output: Record<string, unknown>) => number);
+  readonly status?: number | StatusChoice;
   readonly shape?: Shape;
+  /** What `shape` makes; given where it is. */
+  readonly output?: z.ZodType;
+}
+
+/** The success statuses of a route that has several, and which one an answer has. */
+export interface StatusChoice {
+  readonly among: readonly number[];
+  readonly of: (output: Record<string, unknown>) => number;
 }
 
 /** How an operation appears as an MCP tool of the same name. */

@@ -280,7 +280,7 @@ export const memoryArchiveStats = defineOperation({
   input: z.object({}),
   output: z.object({
     archived_total: z.int(),
-    by_namespace: z.array(z.object({ namespace: z.string(), count: z.int() })),
+    by_namespace: z.array(fields.namespaceCount),
   }),
   effect: 'read',
   guards: { admin: true },

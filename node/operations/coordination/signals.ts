@@ -81,6 +81,13 @@ export const memorySignalSend = defineOperation({
         const { namespace, from_agent, signal_type, created_at } = signal as z.output<typeof signalOutput>;
         return { id, namespace, from_agent, signal_type, created_at };
       },
+      output: signalOutput.pick({
+        id: true,
+        namespace: true,
+        from_agent: true,
+        signal_type: true,
+        created_at: true,
+      }),
     },
   ],
   mcp: {

@@ -47,6 +47,7 @@ export const memoryActionTransition = defineOperation({
         const { id, state: now, claimed_by, updated_at } = action as z.output<typeof actionOutput>;
         return { id, state: now, claimed_by, updated_at };
       },
+      output: actionOutput.pick({ id: true, state: true, claimed_by: true, updated_at: true }),
     },
   ],
   mcp: {

@@ -2,12 +2,22 @@ import { z } from 'zod';
 import type { Viewer } from '../../../protocol/base/viewer.js';
 import type { ReadCall } from '../../pipeline/call.js';
 
-const standard = z.object({ namespace: z.string(), id: z.string(), title: z.string(), content: z.string() });
+export const attachedStandard = z.object({
+  namespace: z.string(),
+  id: z.string(),
+  title: z.string(),
+  content: z.string(),
+});
 
 /** The standards in an answer: one as `standard`, several as `standards` (reference-mcp-cli §1.2). */
 export const attachedOutput = {
-  standard: standard.describe('The standard of the namespace or of one that it inherits from').optional(),
-  standards: z.array(standard).describe('The same when there are several, the most general first').optional(),
+  standard: attachedStandard
+    .describe('The standard of the namespace or of one that it inherits from')
+    .optional(),
+  standards: z
+    .array(attachedStandard)
+    .describe('The same when there are several, the most general first')
+    .optional(),
 } as const;
 
 type Attached = { readonly [K in keyof typeof attachedOutput]?: z.input<(typeof attachedOutput)[K]> };

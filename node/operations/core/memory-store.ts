@@ -107,7 +107,7 @@ export const memoryStore = defineOperation({
       aliases: { memory_kind: 'kind' },
       // The key files are the node's; callers on other surfaces sign by themselves.
       omit: ['sign', 'recall_id', 'entity_id'],
-      status: (output) => (output['duplicate'] === true ? 200 : 201),
+      status: { among: [200, 201], of: (output) => (output['duplicate'] === true ? 200 : 201) },
     },
   ],
   mcp: {

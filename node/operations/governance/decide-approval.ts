@@ -25,7 +25,7 @@ export const decideApproval = defineOperation({
       path: '/approvals/{pending_id}',
       fields: 'body',
       signed: { field: 'pending_id', required: true },
-      status: ({ approved }) => (approved === false ? 202 : 200),
+      status: { among: [200, 202], of: ({ approved }) => (approved === false ? 202 : 200) },
     },
   ],
   run: async (call, { pending_id: id, decision, remember: how }) => {

@@ -11,9 +11,9 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { resolveId } from '../shared/resolve-id.js';
 
-const governance = z.looseObject({}).describe('The policy, with its defaults');
+export const governance = z.looseObject({}).describe('The policy, with its defaults');
 
-const shownStandard = z.object({
+export const shownStandard = z.object({
   namespace: z.string(),
   standard_id: z.string().nullable(),
   title: z.string().optional(),

@@ -16,10 +16,7 @@ export const memoryNamespaces = defineOperation({
     namespace: fields.namespace.describe('Show the standard of this namespace instead').optional(),
     inherit: z.boolean().default(false).describe('Show the standards of its whole chain'),
   }),
-  output: z.union([
-    z.object({ namespaces: z.array(z.object({ namespace: z.string(), count: z.int() })) }),
-    standardOutput,
-  ]),
+  output: z.union([z.object({ namespaces: z.array(fields.namespaceCount) }), standardOutput]),
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/namespaces', fields: 'query' }],

@@ -44,7 +44,7 @@ export const memoryPendingApprove = defineOperation({
       path: '/pending/{id}/approve',
       fields: 'body',
       signed: { field: 'id', required: false, as: 'approve' },
-      status: ({ approved }) => (approved === true ? 200 : 202),
+      status: { among: [200, 202], of: ({ approved }) => (approved === true ? 200 : 202) },
     },
   ],
   mcp: { description: 'Approve a pending change; it runs once it has enough approvals.' },

@@ -26,7 +26,7 @@ export const memoryPendingReject = defineOperation({
       path: '/pending/{id}/reject',
       fields: 'body',
       signed: { field: 'id', required: false, as: 'reject' },
-      status: ({ rejected }) => (rejected === true ? 200 : 202),
+      status: { among: [200, 202], of: ({ rejected }) => (rejected === true ? 200 : 202) },
     },
   ],
   mcp: { description: 'Reject a pending change; it will not run.' },

@@ -40,7 +40,7 @@ const secret = z
   )
   .describe('Secret that signs the events; the node keeps only its SHA-256');
 
-const shown = z.object({
+export const subscriptionOutput = z.object({
   id: z.string(),
   url: z.string(),
   events: z.string(),
@@ -67,7 +67,10 @@ const shownOf = ({
   passed_seq: _passed,
   since_seq: _since,
   ...subscription
-}: Subscription): z.output<typeof shown> => ({ ...subscription, agent_id: subscription.created_by });
+}: Subscription): z.output<typeof subscriptionOutput> => ({
+  ...subscription,
+  agent_id: subscription.created_by,
+});
 
 const subscribeInput = z.object({
   url: z.string().min(1).describe('Address of the receiver: https, or http to this machine where permitted'),
@@ -88,7 +91,7 @@ export const memorySubscribe = defineOperation({
   summary: 'Have events sent to a receiver, signed.',
   core: false,
   input: subscribeInput,
-  output: shown,
+  output: subscriptionOutput,
   effect: 'write',
   openWorld: true,
   guards: { attestation: 'by-name' },
@@ -208,7 +211,7 @@ export const memoryListSubscriptions = defineOperation({
   summary: 'List your subscriptions to events, with their counts.',
   core: false,
   input: z.object({}),
-  output: z.object({ subscriptions: z.array(shown), count: z.int() }),
+  output: z.object({ subscriptions: z.array(subscriptionOutput), count: z.int() }),
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/subscriptions', fields: 'query' }],

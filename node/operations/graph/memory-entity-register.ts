@@ -46,7 +46,7 @@ export const memoryEntityRegister = defineOperation({
       method: 'POST',
       path: '/entities',
       fields: 'body',
-      status: ({ created }) => (created === true ? 201 : 200),
+      status: { among: [200, 201], of: ({ created }) => (created === true ? 201 : 200) },
     },
   ],
   mcp: {

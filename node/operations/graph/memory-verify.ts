@@ -60,8 +60,9 @@ export const memoryVerify = defineOperation({
     {
       ...{ method: 'POST', path: '/links/verify', fields: 'body' },
       shape: ({ signed_by: _by, signed_at: _at, ...report }) => report,
+      output: output.omit({ signed_by: true, signed_at: true }),
     },
-    { method: 'POST', path: '/memory_verify', fields: 'body', shape: toolShape },
+    { method: 'POST', path: '/memory_verify', fields: 'body', shape: toolShape, output: toolOutput },
   ],
   mcp: { description: 'Verify the signature of a link.', shape: toolShape, output: toolOutput },
   run: async (call, asked) => {

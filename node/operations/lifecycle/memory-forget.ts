@@ -43,6 +43,7 @@ export const memoryForget = defineOperation({
       fields: 'body',
       omit: ['dry_run', 'confirm_global'],
       shape: ({ deleted }) => ({ deleted }),
+      output: z.object({ deleted: z.int() }),
     },
   ],
   mcp: {

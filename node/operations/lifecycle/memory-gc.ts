@@ -6,6 +6,7 @@ import { failed, ok } from '../../../protocol/base/result.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { inBatches } from '../shared/in-batches.js';
 
+const expiredOutput = z.object({ expired_deleted: z.int() });
 const expired = ({ expired_deleted }: Record<string, unknown>) => ({ expired_deleted });
 
 /** Removes expired memories now instead of at the next round (interface §3, §4.4, POST /gc). */
@@ -19,7 +20,9 @@ export const memoryGc = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { admin: true, attestation: 'by-name' },
-  http: [{ method: 'POST', path: '/gc', fields: 'body', omit: ['dry_run'], shape: expired }],
+  http: [
+    { method: 'POST', path: '/gc', fields: 'body', omit: ['dry_run'], shape: expired, output: expiredOutput },
+  ],
   mcp: {
     description: 'Clean up: remove memories that have expired now, instead of waiting for it.',
     // The reference's name for it on this surface (reference-mcp-cli §1.2).

@@ -88,6 +88,7 @@ export const memoryUpdate = defineOperation({
       aliases: { memory_kind: 'kind' },
       // The memory without an envelope, as in the reference (reference-http §1, row 9).
       shape: (output) => output['memory'] as Record<string, unknown>,
+      output: fields.memoryOutput,
     },
   ],
   mcp: {

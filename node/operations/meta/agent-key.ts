@@ -5,6 +5,12 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { operatorView } from '../../transfer/operator-view.js';
 
+const output = z.object({
+  bound: z.literal(true),
+  agent_id: z.string(),
+  agent_pubkey: z.string().optional(),
+});
+
 /** Binds an Ed25519 key to a registered agent (interface §4.9, PUT /agents/{id}/pubkey). */
 export const agentBindKey = defineOperation({
   name: 'agent_bind_key',
@@ -15,7 +21,7 @@ export const agentBindKey = defineOperation({
     id: fields.agentId,
     pubkey_b64: z.string().describe('32-byte Ed25519 public key, base64 or unpadded URL-safe base64'),
   }),
-  output: z.object({ bound: z.literal(true), agent_id: z.string(), agent_pubkey: z.string().optional() }),
+  output,
   effect: 'write',
   guards: { admin: true, attestation: 'by-key' },
   http: [
@@ -24,6 +30,7 @@ export const agentBindKey = defineOperation({
       path: '/agents/{id}/pubkey',
       fields: 'body',
       shape: ({ bound, agent_id }) => ({ bound, agent_id }),
+      output: output.omit({ agent_pubkey: true }),
     },
   ],
   cli: {

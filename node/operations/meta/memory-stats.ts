@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { failed, ok } from '../../../protocol/base/result.js';
+import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 
 /** Counts of the whole store (interface §4.1, GET /stats). */
@@ -12,7 +13,7 @@ export const memoryStats = defineOperation({
   output: z.object({
     total: z.int(),
     by_tier: z.array(z.object({ tier: z.string(), count: z.int() })),
-    by_namespace: z.array(z.object({ namespace: z.string(), count: z.int() })),
+    by_namespace: z.array(fields.namespaceCount),
     expiring_soon: z.int(),
     links_count: z.int(),
     db_size_bytes: z.int(),

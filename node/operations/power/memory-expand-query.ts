@@ -31,6 +31,12 @@ const expansionQuestion = (query: string): Question<readonly string[]> => ({
   }),
 });
 
+const output = z.object({
+  original: z.string(),
+  expanded_terms: z.array(z.string()),
+  elapsed_ms: z.int(),
+});
+
 /** Finds further words for a query (interface §4.12, POST /expand_query). */
 export const memoryExpandQuery = defineOperation({
   name: 'memory_expand_query',
@@ -43,7 +49,7 @@ export const memoryExpandQuery = defineOperation({
       .describe('The query to expand'),
     namespace: fields.namespace.optional(),
   }),
-  output: z.object({ original: z.string(), expanded_terms: z.array(z.string()), elapsed_ms: z.int() }),
+  output,
   effect: 'read',
   openWorld: true,
   guards: {},
@@ -53,6 +59,7 @@ export const memoryExpandQuery = defineOperation({
       path: '/expand_query',
       fields: 'body',
       shape: ({ original, expanded_terms }) => ({ original, expanded_terms }),
+      output: output.omit({ elapsed_ms: true }),
     },
   ],
   mcp: {

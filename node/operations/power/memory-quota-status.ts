@@ -62,6 +62,7 @@ export const memoryQuotaStatus = defineOperation({
       fields: 'body',
       // The row itself (reference-http §3.7).
       shape: (output) => (output['quota'] ?? output) as Record<string, unknown>,
+      output: quota,
     },
   ],
   mcp: { description: 'Show how much of a daily quota is used and left.' },

@@ -72,8 +72,9 @@ export const memoryCaptureTurn = defineOperation({
   http: [
     {
       ...{ method: 'POST', path: '/capture_turn', fields: 'body' },
-      status: ({ dedup_hit }) => (dedup_hit === true ? 200 : 201),
+      status: { among: [200, 201], of: ({ dedup_hit }) => (dedup_hit === true ? 200 : 201) },
       shape: ({ elapsed_ms: _elapsed, ...answer }) => answer,
+      output: output.omit({ elapsed_ms: true }),
     },
   ],
   mcp: { description: 'Record one turn of a chat, once; for hosts that log their sessions.' },
