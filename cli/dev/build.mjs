@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -12,34 +12,48 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, bundlerVersion } from './bundle.mjs';
-import { at, PROJECT, say } from './project.mjs';
+import { writeStart } from './code-cache.mjs';
+import { at, PROJECT, say, step } from './project.mjs';
 
 const DIST = at('dist');
 const STAMP = join(DIST, '.stamp');
 /** Files that the program reads beside its code, with their licence. */
-const ASSETS = ['node/semantics/encoder/sentence-encoder.bin', 'node/semantics/encoder/LICENSE'];
+export const ASSETS = [
+  'node/semantics/encoder/sentence-encoder.bin',
+  'node/semantics/encoder/LICENSE',
+  'storage/sqlite/native-objects.h',
+];
 
 /**
  * Compiles the project into `dist` when a source changed. It builds in a separate folder and then swaps the folders, so
- * that nothing stale stays and a process that starts meanwhile finds one build or the other.
+ * that nothing stale stays and a process that starts meanwhile finds one build or the other. Its last step runs the
+ * program, which waits for SQLite's native part.
  */
-export async function build() {
+export async function build({ native }) {
   const wanted = fingerprint();
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted) return;
-  say('building …');
+  await step('building', make(wanted, native));
+}
+
+async function make(wanted, native) {
   removeLeftovers();
   const fresh = at(`.build-fresh-${process.pid}`);
   const stale = at(`.build-stale-${process.pid}`);
   try {
     const compiler = at('node_modules/typescript/bin/tsc');
     const args = [compiler, '-p', at('tsconfig.json'), '--outDir', fresh];
-    const { status } = spawnSync(process.execPath, args, { cwd: PROJECT, stdio: ['ignore', 2, 2] });
+    const status = await new Promise((resolve) => {
+      const compiling = spawn(process.execPath, args, { cwd: PROJECT, stdio: ['ignore', 2, 2] });
+      compiling.once('exit', resolve);
+    });
     if (status !== 0) {
       say('the build failed; see the messages of the compiler above');
       rmSync(fresh, { recursive: true, force: true });
       process.exit(status ?? 1);
     }
     await bundle(fresh);
+    await native;
+    writeStart(fresh);
     for (const path of ASSETS) linkSync(at(path), join(fresh, path));
     writeFileSync(join(fresh, '.stamp'), wanted);
     chmodSync(join(fresh, 'cli/main.js'), 0o755);
@@ -93,6 +107,7 @@ function fingerprint() {
   const hash = createHash('sha256').update(`${bundlerVersion()}\0`);
   for (const path of [
     'tsconfig.json',
+    'package.json',
     'package-lock.json',
     'cli/dev/bundle.mjs',
     'cli/dev/code-cache.mjs',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { scriptOptions, writeStart } from './code-cache.mjs';
+import { scriptOptions } from './code-cache.mjs';
 
 const PROGRAM_ENTRY = 'cli/main.js';
 
@@ -71,7 +71,6 @@ export async function bundle(dist) {
     ),
   ]);
   await stop();
-  writeStart(dist);
 }
 
 /** How a module that is not an ECMAScript module gets Node's own modules, and packages outside the bundle. */

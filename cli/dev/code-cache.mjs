@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { constants, Script } from 'node:vm';
+import { OLDEST_NODE, tooOld } from './node-version.mjs';
 import { say } from './project.mjs';
 
 /**
@@ -23,22 +24,30 @@ export const scriptOptions = {
   define: { 'import.meta.url': '$url' },
 };
 
+/** The start of the program. An older Node, back to 12, understands it, and says that it is too old. */
 const START = `#!/usr/bin/env node
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { constants, Script } from 'node:vm';
+import fs from 'fs';
+import module from 'module';
+import vm from 'vm';
 
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < ${OLDEST_NODE[0]} || (major === ${OLDEST_NODE[0]} && minor < ${OLDEST_NODE[1]})) {
+  process.stderr.write(${JSON.stringify(tooOld('VERSION')).replace('VERSION', '" + process.version + "')});
+  process.exit(78);
+}
 const file = (name) => new URL(name, import.meta.url);
 let cachedData;
 try {
-  cachedData = readFileSync(file('./${CODE}'));
+  cachedData = fs.readFileSync(file('./${CODE}'));
 } catch {}
-const script = new Script(readFileSync(file('./${PROGRAM}'), 'latin1'), {
+const script = new vm.Script(fs.readFileSync(file('./${PROGRAM}'), 'latin1'), {
   filename: file('./${PROGRAM}').href,
   cachedData,
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
-await script.runInThisContext()(createRequire(import.meta.url), import.meta.url);
+// For a program that stops waiting before it ends.
+process.exitCode = 13;
+script.runInThisContext()(module.createRequire(import.meta.url), import.meta.url);
 `;
 
 const isAscii = (text) => /^[\0-\x7f]*$/.test(text);

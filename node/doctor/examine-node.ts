@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import type { Profile } from '../bindings/profile.js';
 import type { Configuration } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
@@ -46,6 +47,8 @@ export async function examineNode(
   const nowMs = systemClock.nowMs();
   const hasFile = settings.dbPath !== ':memory:' && existsSync(settings.dbPath);
   const keys = checkKeys(settings.keyDir);
+  // Without it, nothing can be said about a database.
+  openSqlite(':memory:').close();
   const inspection = hasFile
     ? inspectDatabase(settings.dbPath, instantFromMs(nowMs), systemCrypto, keys.publicKey)
     : null;

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { FileIdentity } from './file-identity.js';
+import { openSqlite, SqliteMissingError } from './open-sqlite.js';
 import { claimFile, removeFiles } from './snapshot-files.js';
 
 export const MANIFEST_SUFFIX = '.manifest.json';
@@ -62,13 +63,14 @@ function tryToLock(path: string): DraftsLock | null {
   const file = new FileIdentity(path);
   let db: Database.Database | null = null;
   try {
-    db = new Database(path, { fileMustExist: true, timeout: 0 });
+    db = openSqlite(path, { fileMustExist: true, timeout: 0 });
     // Without this, the lock would make a journal.
     db.pragma('journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
     if (!file.isCurrent()) throw new Error('the file was removed');
-  } catch {
+  } catch (error) {
     db?.close();
+    if (error instanceof SqliteMissingError) throw error;
     return null;
   }
   const held = db;

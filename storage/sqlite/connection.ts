@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { diskTrouble } from '../disk-failure.js';
 import { FileIdentity } from './file-identity.js';
+import { openSqlite } from './open-sqlite.js';
 
 export type Connection = Database.Database;
 
@@ -46,7 +47,7 @@ function openOnce(
   sharing: Sharing,
 ): Connection {
   const file = path === ':memory:' ? null : new FileIdentity(path);
-  const db = new Database(path, { timeout: busyTimeoutMs });
+  const db = openSqlite(path, { timeout: busyTimeoutMs });
   try {
     if (sharing === 'alone') db.pragma('locking_mode = EXCLUSIVE');
     if (file !== null) enterWal(db, busyTimeoutMs, file);
@@ -98,7 +99,7 @@ const MAPPED_BYTES_MAX = 1024 * 1024 * 1024;
  * memory, so a connection that reads few rows does without (`mapped` false).
  */
 export function openReader(path: string, { mapped = true } = {}): Connection {
-  const db = new Database(path, { timeout: 10_000, readonly: true, fileMustExist: true });
+  const db = openSqlite(path, { timeout: 10_000, readonly: true, fileMustExist: true });
   db.pragma('query_only = ON');
   db.pragma('temp_store = MEMORY');
   db.pragma(`cache_size = -${mapped ? 32768 : 4096}`);

@@ -1,9 +1,10 @@
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { OWNER_LEASE_MS } from '../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../protocol/base/result.js';
 import { diskFailure } from '../disk-failure.js';
 import { isBusy, isUnreadable } from './connection.js';
 import { FileIdentity } from './file-identity.js';
+import { openSqlite } from './open-sqlite.js';
 
 /** The parameters of a process that takes a database exclusively. */
 export interface HoldOptions {
@@ -38,7 +39,7 @@ const HOLD_ATTEMPTS = 5;
  */
 function tryToHold(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
   const file = new FileIdentity(path);
-  const db = new Database(path, { fileMustExist: true, timeout: 0 });
+  const db = openSqlite(path, { fileMustExist: true, timeout: 0 });
   try {
     const owner = ownerOf(db, nowMs);
     if (owner !== null) {

@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
@@ -28,6 +28,7 @@ import {
 } from './database-setup.js';
 import { holdExclusively, inUse } from './exclusive-hold.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
+import { openSqlite } from './open-sqlite.js';
 import { resetWithin } from './reset-clock.js';
 import { type CopyStep, checkedVersion, claimFile, fileSha256, removeFiles } from './snapshot-files.js';
 
@@ -135,7 +136,7 @@ function checkCopy(copy: string, { from, skipVerify, step }: RestoreOptions): Re
  * the restore; the signed heads from before and after it wait next to the copy. Answers how many subscriptions get nothing.
  */
 function beginEpoch(copy: string, options: RestoreOptions): number {
-  const db = new Database(copy);
+  const db = openSqlite(copy);
   try {
     db.pragma('journal_mode = DELETE');
     const heads = readAuditHeads(auditHeadPath(options.path));

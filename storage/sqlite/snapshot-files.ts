@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { syncToDisk } from '../atomic-file.js';
 import { diskTrouble } from '../disk-failure.js';
 import { type Connection, lacksSharedFile, openWriter } from './connection.js';
 import { schemaVersion } from './database-setup.js';
 import { openUnchanged } from './inspect/open-unchanged.js';
+import { openSqlite } from './open-sqlite.js';
 
 /** The manifest: the description of a database copy, stored next to it. */
 export interface Manifest {
@@ -80,7 +80,7 @@ const BUSY_TIMEOUT_MS = 10_000;
 
 /** Opens a database to be copied, if need be without the side files for which its disk has no room. */
 function openSource(path: string): Connection {
-  const source = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  const source = openSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
     source.pragma('schema_version');
     return source;
@@ -97,7 +97,7 @@ function openSource(path: string): Connection {
 
 /** The schema version of a database file whose pages are intact; throws when they are damaged. */
 export function checkedVersion(path: string): number {
-  const copy = new Database(path, { readonly: true, fileMustExist: true });
+  const copy = openSqlite(path, { readonly: true, fileMustExist: true });
   try {
     const integrity = copy.pragma('integrity_check', { simple: true });
     if (integrity !== 'ok') throw new Error(`its integrity check says: ${integrity}`);

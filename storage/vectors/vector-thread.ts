@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { fail, type Result } from '../../protocol/base/result.js';
+import { openSqlite } from '../sqlite/open-sqlite.js';
 import { VectorFollower } from './vector-follower.js';
 import { type VectorCall, type VectorReply, vectorThreadDataSchema } from './vector-messages.js';
 
@@ -16,7 +17,7 @@ let database: Database.Database | null = null;
 
 function open(): VectorFollower {
   if (follower !== null) return follower;
-  database = new Database(data.path, { readonly: true, fileMustExist: true });
+  database = openSqlite(data.path, { readonly: true, fileMustExist: true });
   const source = { model: data.model, dim: data.dim };
   follower = new VectorFollower(
     database,

@@ -1,28 +1,36 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { test } from 'node:test';
-import { temporaryFolder } from '../support/daemon-process.js';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { cleanEnvironment, temporaryFolder } from '../support/daemon-process.js';
+import { untilAnswer } from '../support/wait.js';
 import { McpProcess, textOf } from '../surface/mcp/mcp-process.js';
+import { sourceFiles } from './source-files.js';
 
 const PROJECT = join(import.meta.dirname, '../../..');
+const read = (file: string) => JSON.parse(readFileSync(join(PROJECT, file), 'utf8'));
+const { files: FILES, engines: ENGINES } = read('package.json') as {
+  files: string[];
+  engines: { node: string };
+};
 
 interface Locked {
   readonly dev?: boolean;
-  readonly optional?: boolean;
+  readonly os?: readonly string[];
 }
 
 /** Lays out the package as a user has it: the files that it names, and the packages that it depends on at run time. */
 function installedPackage(): { readonly folder: string; readonly packages: readonly string[] } {
-  const folder = temporaryFolder('l11');
-  const read = (file: string) => JSON.parse(readFileSync(join(PROJECT, file), 'utf8'));
-  const { files } = read('package.json') as { files: string[] };
-  for (const file of ['package.json', ...files])
+  const folder = temporaryFolder('package');
+  for (const file of ['package.json', ...FILES.filter((each) => !each.includes('*'))])
     cpSync(join(PROJECT, file), join(folder, file), { recursive: true });
   const { packages } = read('package-lock.json') as { packages: Record<string, Locked> };
   const used = Object.entries(packages)
-    .filter(([path, { dev, optional }]) => path !== '' && dev !== true && optional !== true)
-    .map(([path]) => path);
+    .filter(([path, { dev, os }]) => path !== '' && dev !== true && os === undefined)
+    .map(([path]) => path)
+    .filter((path) => existsSync(join(PROJECT, path)));
   // A nested package comes with the folder of the package that holds it.
   for (const path of used.filter((each) => each.split('node_modules/').length === 2)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -31,14 +39,100 @@ function installedPackage(): { readonly folder: string; readonly packages: reado
   return { folder, packages: used };
 }
 
-test('the installed package serves MCP without a server framework of the SDK', async () => {
-  const { folder, packages } = installedPackage();
-  for (const framework of ['@modelcontextprotocol/sdk', 'express', 'hono', 'ajv'])
-    assert.ok(!packages.includes(`node_modules/${framework}`), framework);
-  const server = new McpProcess({ main: join(folder, 'dist/cli/main.js') });
-  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } };
-  assert.ok((await server.request(1, 'initialize', params)).result !== undefined, server.errors);
-  const stored = await server.call(2, 'memory_store', { title: 'kept', content: 'by the installed package' });
-  assert.match(textOf(stored), /"title":"kept"/);
-  assert.equal(await server.end(), 0);
+const HOME = temporaryFolder('package-home');
+
+const start = (folder: string, words: readonly string[], flags: readonly string[] = []) =>
+  spawnSync(process.execPath, [...flags, join(folder, 'dist/cli/main.js'), ...words], {
+    encoding: 'utf8',
+    env: cleanEnvironment(HOME),
+  });
+
+describe('the installed package', () => {
+  it('serves MCP without a server framework of the SDK, and finds by meaning', async () => {
+    const { folder, packages } = installedPackage();
+    for (const framework of ['@modelcontextprotocol/sdk', 'express', 'hono', 'ajv'])
+      assert.ok(!packages.includes(`node_modules/${framework}`), framework);
+    const main = join(folder, 'dist/cli/main.js');
+    const server = new McpProcess({ main, env: { SVC_EMBED_BACKEND: 'builtin' } });
+    const params = {
+      protocolVersion: '2024-11-05',
+      capabilities: {},
+      clientInfo: { name: 't', version: '1' },
+    };
+    assert.ok((await server.request(1, 'initialize', params)).result !== undefined, server.errors);
+    const note = { title: 'Deploy window', content: 'Sundays, 02:00 to 04:00 UTC' };
+    assert.match(textOf(await server.call(2, 'memory_store', note)), /"title":"Deploy window"/);
+    const asked = { context: 'when may we deploy?', format: 'json' };
+    let id = 2;
+    const recall = async () => {
+      id += 1;
+      return JSON.parse(textOf(await server.call(id, 'memory_recall', asked)));
+    };
+    const found = await untilAnswer('the memory has its vector', recall, ({ mode }) => mode === 'hybrid');
+    assert.equal(found.memories[0].title, 'Deploy window');
+    assert.equal(await server.end(), 0);
+  });
+
+  it('has every file that the program starts or reads beside its code, and no folder of the build', async () => {
+    const load = (file: string) => import(pathToFileURL(join(PROJECT, file)).href);
+    const { ENTRIES } = (await load('cli/dev/bundle.mjs')) as { ENTRIES: string[] };
+    const { ASSETS } = (await load('cli/dev/build.mjs')) as { ASSETS: string[] };
+    const beside = ['protocol', 'storage', 'actors', 'node', 'cli']
+      .flatMap((floor) => sourceFiles(floor))
+      .flatMap(({ path, code }) =>
+        [...code.matchAll(/new URL\('(\.[^']+\.\w+)', import\.meta\.url\)/g)].map(([, name]) =>
+          posix.join(posix.dirname(path), name!),
+        ),
+      );
+    assert.ok(beside.length >= 6, String(beside));
+    for (const path of [...ENTRIES, ...ASSETS, ...beside])
+      assert.ok(FILES.includes(`dist/${path}`), `"files" of package.json does not name dist/${path}`);
+    for (const file of FILES.filter((each) => each.startsWith('dist')))
+      assert.match(file, /\.(js|cjs|code|bin|h|html|css|d\.ts)$|LICENSE$/, file);
+  });
+
+  it('says in two lines that the native part of SQLite is missing or cannot be loaded, and what mends it', () => {
+    const { folder } = installedPackage();
+    const native = join(folder, 'node_modules/better-sqlite3');
+    rmSync(native);
+    const left = start(folder, ['store', '--title', 'a', '--content', 'b']);
+    assert.equal(left.status, 78, left.stderr);
+    assert.match(
+      left.stderr,
+      /^error: the native part of SQLite was neither fetched [^\n]+ nor compiled [^\n]+\nrun: npm install --prefix [^\n]+ --ignore-scripts && [^\n]*npm run install --prefix [^\n]+better-sqlite3\n$/,
+    );
+    cpSync(join(PROJECT, 'node_modules/better-sqlite3/package.json'), join(native, 'package.json'));
+    const binary = join(native, 'build/Release/better_sqlite3.node');
+    mkdirSync(dirname(binary), { recursive: true });
+    writeFileSync(binary, 'no library');
+    for (const words of [['recall', 'x'], ['serve', '--port', '1'], ['doctor'], ['backup', '--to', folder]]) {
+      const { status, stderr, stdout } = start(folder, words);
+      assert.equal(status, 78, `${words[0]}: ${stderr}${stdout}`);
+      assert.match(
+        stderr,
+        /^error: the native part of SQLite cannot be loaded: [^\n]+\nrun: [^\n]*npm run install --prefix [^\n]+better-sqlite3\n$/,
+      );
+      assert.doesNotMatch(stdout, /damaged/);
+    }
+  });
+
+  it('says to an older Node that it is too old, in words that Node 12 understands', async () => {
+    const oldest = ENGINES.node.replace('>=', '');
+    const as = (version: string) => [
+      '--import',
+      `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`,
+    ];
+    const [major, minor] = oldest.split('.').map(Number) as [number, number];
+    for (const version of ['12.22.12', `${major}.${minor - 1}.9`]) {
+      const { status, stderr, stdout } = start(PROJECT, ['--version'], as(version));
+      assert.deepEqual([status, stdout], [78, '']);
+      assert.match(stderr, new RegExp(`^mnemesh needs Node ${oldest} or newer, [^\\n]+\\n[^\\n]+\\n$`));
+    }
+    assert.equal(start(PROJECT, ['--version'], as(`${major}.${minor}.0`)).status, 0);
+    const { transform, stop } = await import('esbuild-wasm');
+    const text = readFileSync(join(PROJECT, 'dist/cli/main.js'), 'utf8');
+    await transform(text, { target: 'node12.17', format: 'esm' });
+    await stop();
+    assert.doesNotMatch(text, /'node:|import \{/);
+  });
 });

@@ -18,6 +18,7 @@ import { DamagedRowError } from '../damage.js';
 import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
 import { FindRows, localSource, recordSource } from '../kinds/find-rows.js';
 import { tailsAhead } from '../log-ahead.js';
+import { SqliteMissingError } from '../open-sqlite.js';
 import { embeddingProgress } from '../queries/embeddings.js';
 import { jobTotals } from '../queries/jobs.js';
 import { integrityNotes } from '../queries/scrub.js';
@@ -118,6 +119,7 @@ export function inspectDatabase(
     db = openUnchanged(path);
     return { ok: true, facts: look(db, path, now, crypto, ownKey) };
   } catch (error) {
+    if (error instanceof SqliteMissingError) throw error;
     return { ok: false, problem: problemOf(error, path) };
   } finally {
     db?.close();

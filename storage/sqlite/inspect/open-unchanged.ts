@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { type Connection, openReader } from '../connection.js';
+import { openSqlite } from '../open-sqlite.js';
 
 /** A database without side files up to this size is inspected in memory. */
 const COPY_BYTES_MAX = 256 * 1024 * 1024;
@@ -20,7 +20,7 @@ export function openUnchanged(path: string): Connection {
     // A process that opened the file meanwhile may have written during this read.
     if (!existsSync(wal)) {
       for (const at of JOURNAL_BYTES) if (bytes[at] === 2) bytes[at] = 1;
-      const db = new Database(bytes);
+      const db = openSqlite(bytes);
       db.pragma('query_only = ON');
       return db;
     }
