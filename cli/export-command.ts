@@ -7,7 +7,7 @@ import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue } from './global-flags.js';
-import { linksAndRecords } from './import-totals.js';
+import { linksAndRecords } from './imports/export-totals.js';
 import { withLocalNode } from './local-node.js';
 import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';

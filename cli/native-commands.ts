@@ -17,7 +17,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   export: async () => (await import('./export-command.js')).exportCommand,
   'export-reflections': async () =>
     (await import('./export-reflections-command.js')).exportReflectionsCommand,
-  import: async () => (await import('./import-command.js')).importCommand,
+  import: async () => (await import('./imports/import-command.js')).importCommand,
   backup: async () => (await import('./backup-command.js')).backupCommand,
   restore: async () => (await import('./restore-command.js')).restoreCommand,
   completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),

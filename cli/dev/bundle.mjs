@@ -25,7 +25,7 @@ const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
  * These modules stay outside the bundle and are loaded when an importing module runs: Node's own modules, because many
  * are expensive to load (`node:http`), and packages that are large or look for files next to their own.
  */
-const OUTSIDE = /^(node:.*|pino|prom-client|node-forge|undici|ws|gpt-tokenizer(\/.*)?)$/;
+const OUTSIDE = /^(node:.*|pino|prom-client|node-forge|undici|ws|gpt-tokenizer(\/.*)?|csv-parse)$/;
 
 const require = createRequire(import.meta.url);
 

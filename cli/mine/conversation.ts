@@ -63,7 +63,7 @@ export class Draft {
 }
 
 /** The text without characters that no memory holds. */
-const cleaned = (text: string): string =>
+export const cleaned = (text: string): string =>
   text
     .toWellFormed()
     .replace(/\r\n?/g, '\n')

@@ -20,8 +20,11 @@ const DEPTH_MAX = 12;
 const FILES_MAX = 200_000;
 const MINED = /\.(jsonl?|db)$/i;
 
-/** The files of a folder that may hold conversations. Links in it are not followed: they could lead anywhere. */
-export function filesBelow(root: string, problems: Problems): Result<SourceFile[]> {
+/**
+ * The files of a folder whose names are wanted: by default those that may hold conversations. Links in it are not
+ * followed: they could lead anywhere.
+ */
+export function filesBelow(root: string, problems: Problems, wanted = MINED): Result<SourceFile[]> {
   const real = realpathSync(root);
   const files: SourceFile[] = [];
   const walk = (folder: string, depth: number): boolean => {
@@ -36,7 +39,7 @@ export function filesBelow(root: string, problems: Problems): Result<SourceFile[
       } else if (entry.isDirectory()) {
         if (depth === DEPTH_MAX) problems.add(shown, `lies more than ${DEPTH_MAX} folders deep: not read`);
         else if (!walk(path, depth + 1)) return false;
-      } else if (entry.isFile() && MINED.test(entry.name)) {
+      } else if (entry.isFile() && wanted.test(entry.name)) {
         files.push(fileAt(path, shown));
         if (files.length > FILES_MAX) return false;
       }

@@ -1,5 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { isDeeperThan } from '../../node/http/json-body.js';
+import { JsonItems } from '../json-items.js';
 import type { SourceFile } from './source-file.js';
 
 /** A file, or a part of it, that is not what it must be. */
@@ -98,6 +99,50 @@ async function* linesOf(file: SourceFile): AsyncGenerator<{ line: number; bytes:
     take(piece.subarray(from));
   }
   if (length > 0) yield end();
+}
+
+/** The element of a list that cannot be read; it was told. */
+export const UNREADABLE = Symbol('unreadable');
+
+/**
+ * The elements of the lists with these names in the outermost object, or of an outermost list. `what` names an element in
+ * messages.
+ */
+export async function* listValues(
+  file: SourceFile,
+  { lists, what }: { readonly lists: readonly string[]; readonly what: string },
+  tell: (problem: string) => void,
+): AsyncGenerator<unknown> {
+  const items = new JsonItems(lists, DOCUMENT_BYTES_MAX);
+  const whole = new TextDecoder('utf-8', { fatal: true });
+  const decoded = (bytes?: Uint8Array) => {
+    try {
+      return whole.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new UnreadableError('is not valid UTF-8');
+    }
+  };
+  let count = 0;
+  for await (const bytes of file.read()) {
+    const taken = items.take(decoded(bytes));
+    if (!taken.ok) {
+      const isLarge = taken.error.code === 'PAYLOAD_TOO_LARGE';
+      const limit = `${DOCUMENT_BYTES_MAX / 1024 / 1024} MiB`;
+      throw new UnreadableError(isLarge ? `has a ${what} of more than ${limit}` : 'is not a JSON list');
+    }
+    for (const { text } of taken.value) {
+      count += 1;
+      try {
+        yield jsonOf(text);
+      } catch (error) {
+        if (!(error instanceof UnreadableError)) throw error;
+        tell(`${what} ${count} ${error.message}: left out`);
+        yield UNREADABLE;
+      }
+    }
+  }
+  decoded();
+  if (!items.end().ok) throw new UnreadableError('ends before its list does');
 }
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -35,7 +35,7 @@ export interface LocalRunnerParts {
   readonly crypto: Crypto;
 }
 
-/** A call of this machine; its surface is never HTTP. */
+/** A call of this machine; its surface is never HTTP. It gets a key of its own unless it has one, which is a UUID. */
 export type LocalRequest = Request & { readonly surface: 'mcp' | 'cli' };
 
 /** What a node of this process would find wrong with the input comes first. */
@@ -72,8 +72,8 @@ export class LocalRunner {
 
   /** Rejects only when the node cannot be opened in this process. */
   async run(operation: Operation, request: LocalRequest): Promise<Answer> {
-    const key = this.parts.random.uuid();
-    let again = false;
+    const key = request.key ?? this.parts.random.uuid();
+    let again = request.again === true;
     for (let tries = 1; ; tries += 1) {
       const daemon = await this.connected();
       if (daemon === null) break;

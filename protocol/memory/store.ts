@@ -7,7 +7,7 @@ import { defineCommand, textBytes } from '../decide/command.js';
 import { isFlag, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
-import type { Reading } from '../decide/reads.js';
+import { type Reading, tombstoneOf } from '../decide/reads.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { useEnvelope } from '../identity/mutations.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
@@ -70,6 +70,12 @@ function* decideStore(command: StoreMemory, context: DecisionContext): Deciding<
   if (command.again === true) {
     const row = yield* memoryById(memory.id);
     if (row !== null) return decided({ stored: summaryOf(row), created: true }, []);
+    // A memory that was deleted comes back with a version after its deletion, so nodes merge the two.
+    const tombstone = yield* tombstoneOf({ kind: 'memory', id: memory.id });
+    if (tombstone !== null) {
+      const { again: _again, ...first } = command;
+      return yield* decideStore({ ...first, memory: { ...memory, seen: tombstone.seen } }, context);
+    }
   }
   if (envelope !== null) {
     const problem = yield* envelopeProblem(envelope);

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LISTS } from '../../cli/import-totals.js';
+import { LISTS } from '../../cli/imports/export-totals.js';
 import { JsonItems } from '../../cli/json-items.js';
 import { parseToml } from '../../node/config/config-file.js';
 import { ConfigError, inspectConfiguration, loadSettings } from '../../node/config/load-settings.js';

@@ -1,17 +1,16 @@
-import { JsonItems } from '../../json-items.js';
 import { type Conversation, Draft, instantOf } from '../conversation.js';
 import type { SourceFile } from '../source-file.js';
 import {
   bytesOf,
-  DOCUMENT_BYTES_MAX,
   documentOf,
   isObject,
   type Json,
   jsonOf,
   lineValues,
+  listValues,
   objectsOf,
   textIn,
-  UnreadableError,
+  UNREADABLE,
 } from '../text-of.js';
 import type { FileFormat } from './format.js';
 
@@ -28,9 +27,6 @@ export const chatgptExport: FileFormat = {
   isOf: ({ text }) => /"mapping"\s*:\s*\{/.test(text),
   read: (file, tell) => conversationsOf(file, tell, chatgptConversation),
 };
-
-/** A conversation that was told already. */
-const UNREADABLE = Symbol('unreadable');
 
 type Read = (value: Json, id: string, file: string) => Conversation;
 
@@ -55,7 +51,7 @@ async function* valuesOf(file: SourceFile, tell: (problem: string) => void): Asy
     .replace(/^\uFEFF/, '')
     .trimStart();
   if (start.startsWith('[') || /^\{\s*"conversations"\s*:\s*\[/.test(start)) {
-    yield* itemsOf(file, tell);
+    yield* listValues(file, { lists: ['conversations'], what: 'conversation' }, tell);
     return;
   }
   const first = start.split('\n', 1)[0]!;
@@ -70,39 +66,6 @@ function isWhole(line: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function* itemsOf(file: SourceFile, tell: (problem: string) => void): AsyncGenerator<unknown> {
-  const items = new JsonItems(['conversations'], DOCUMENT_BYTES_MAX);
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decoded = (bytes?: Uint8Array) => {
-    try {
-      return decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch {
-      throw new UnreadableError('is not valid UTF-8');
-    }
-  };
-  let count = 0;
-  for await (const bytes of file.read()) {
-    const taken = items.take(decoded(bytes));
-    if (!taken.ok) {
-      const isLarge = taken.error.code === 'PAYLOAD_TOO_LARGE';
-      const limit = `${DOCUMENT_BYTES_MAX / 1024 / 1024} MiB`;
-      throw new UnreadableError(isLarge ? `has a conversation of more than ${limit}` : 'is not a JSON list');
-    }
-    for (const { text } of taken.value) {
-      count += 1;
-      try {
-        yield jsonOf(text);
-      } catch (error) {
-        if (!(error instanceof UnreadableError)) throw error;
-        tell(`conversation ${count} ${error.message}: left out`);
-        yield UNREADABLE;
-      }
-    }
-  }
-  decoded();
-  if (!items.end().ok) throw new UnreadableError('ends before its list does');
 }
 
 function claudeConversation(value: Json, id: string, file: string): Conversation {

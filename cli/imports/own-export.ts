@@ -1,53 +1,33 @@
-import { createReadStream } from 'node:fs';
-import { parseJsonText } from '../node/http/json-body.js';
-import type { Caller } from '../node/identity/caller.js';
-import type { LocalRunner } from '../node/local/local-runner.js';
-import { memoryImport } from '../node/operations/lifecycle/memory-import.js';
-import { operatorView } from '../node/transfer/operator-view.js';
-import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../protocol/base/limits.js';
-import { fail, failed, ok, type Result } from '../protocol/base/result.js';
-import type { ParsedArguments } from './arguments.js';
-import { defineCommand } from './define-command.js';
-import { type Chunk, ImportTotals, LISTS } from './import-totals.js';
-import { type JsonItem, JsonItems } from './json-items.js';
-import { withLocalRunner } from './local-node.js';
-import { Progress } from './progress.js';
-import type { Terminal } from './terminal.js';
+import { parseJsonText } from '../../node/http/json-body.js';
+import { memoryImport } from '../../node/operations/lifecycle/memory-import.js';
+import { operatorView } from '../../node/transfer/operator-view.js';
+import { IMPORT_MEMORIES_MAX, IMPORT_ROW_BYTES_MAX } from '../../protocol/base/limits.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { ParsedArguments } from '../arguments.js';
+import { isSet } from '../global-flags.js';
+import { type JsonItem, JsonItems } from '../json-items.js';
+import { withLocalRunner } from '../local-node.js';
+import type { SourceFile } from '../mine/source-file.js';
+import { Progress } from '../progress.js';
+import type { Terminal } from '../terminal.js';
+import { type Chunk, ImportTotals, LISTS, linksAndRecords } from './export-totals.js';
+import type { Importing } from './imported-rows.js';
 
 /** Characters of the rows that are sent in one call. */
 const CHUNK_CHARACTERS_MAX = 4 * 1024 * 1024;
 
-/** Imports an export of any size, in calls of 1000 memories (interface §4.10). */
-export const importCommand = defineCommand({
-  name: 'import',
-  summary:
-    'Import an export: memories, then links and records. Later edits win; importing it again changes nothing.',
-  flags: [
-    {
-      name: 'trust-source',
-      kind: 'switch',
-      doc: 'Keep the agents of memories and records and the attestations of links, and take policies, rules, remembered decisions and messages',
-    },
-    {
-      name: 'on-conflict',
-      kind: 'value',
-      value: 'choice',
-      doc: 'error or merge: what becomes of a memory whose title another one holds (error)',
-    },
-  ],
-  positionals: [
-    { name: 'file', required: false, path: 'file', doc: 'A file, or - for standard input (the default)' },
-  ],
-  examples: ['import memories.json', 'import --trust-source < memories.json'],
-  run: (parsed, terminal) =>
-    withLocalRunner(parsed, (runner, caller) => run(parsed, terminal, runner, caller)),
-});
+/** Imports an export of this service, of any size, in calls of 1000 memories (interface §4.10). */
+export const importOwnExport = (
+  parsed: ParsedArguments,
+  terminal: Terminal,
+  file: SourceFile,
+): Promise<Result<number>> =>
+  withLocalRunner(parsed, (runner, caller) => run(parsed, terminal, { runner, caller, file }));
 
 async function run(
   parsed: ParsedArguments,
   terminal: Terminal,
-  runner: LocalRunner,
-  caller: Caller,
+  { runner, caller, file }: Importing & { readonly file: SourceFile },
 ): Promise<Result<number>> {
   const permitted = operatorView(caller);
   if (!permitted.ok) return failed(permitted.error);
@@ -55,6 +35,7 @@ async function run(
   const onConflict = parsed.flags.get('on-conflict')?.at(-1);
   const progress = new Progress(process.stderr, 'imported memories:');
   const totals = new ImportTotals();
+  if (isSet(parsed, 'dry-run')) return count(parsed, terminal, file);
   const send = async (chunk: Chunk): Promise<Result<null>> => {
     const input = {
       memories: chunk.memories,
@@ -70,7 +51,7 @@ async function run(
     progress.update(totals.imported);
     return ok(null);
   };
-  const read = await readDocument(sourceOf(parsed), send);
+  const read = await readDocument(file.read(), send);
   progress.end();
   const json = parsed.flags.has('json');
   // Rows imported before the input broke off are kept, and the error must say so.
@@ -84,9 +65,19 @@ async function run(
   return ok(totals.failed === 0 ? 0 : 1);
 }
 
-function sourceOf(parsed: ParsedArguments): AsyncIterable<Uint8Array> {
-  const file = parsed.positionals[0];
-  return file === undefined || file === '-' ? process.stdin : createReadStream(file);
+/** Says what is in the document, and imports nothing. */
+async function count(parsed: ParsedArguments, terminal: Terminal, file: SourceFile): Promise<Result<number>> {
+  const found = { memories: 0, links: 0, records: 0 };
+  const read = await readDocument(file.read(), async (chunk) => {
+    for (const list of LISTS) found[list] += chunk[list].length;
+    return ok(null);
+  });
+  if (!read.ok) return failed(read.error);
+  const text = `would import an export of mnemesh: ${found.memories} memories${linksAndRecords(found.links, found.records)}`;
+  await terminal.print(
+    isSet(parsed, 'json') ? `${JSON.stringify({ dry_run: true, ...found })}\n` : `${text}\n`,
+  );
+  return ok(0);
 }
 
 /** Reads the document and hands over its rows; links and records wait for the memories, which may come after them. */

@@ -1,4 +1,4 @@
-import { withMergedMemories } from '../node/transfer/import-record.js';
+import { withMergedMemories } from '../../node/transfer/import-record.js';
 
 /** Most errors that are shown one by one; the rest is counted. */
 const ERRORS_SHOWN_MAX = 1000;

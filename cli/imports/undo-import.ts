@@ -1,0 +1,100 @@
+import { memoryDelete } from '../../node/operations/lifecycle/memory-delete.js';
+import { memoryUndoEdit } from '../../node/operations/lifecycle/memory-undo-edit.js';
+import type { Answer } from '../../node/pipeline/answer.js';
+import type { Operation } from '../../node/pipeline/operation.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { oneLine } from '../views/text.js';
+import { type ImportedRow, type Importing, importedRow, inTurns, isUntouched } from './imported-rows.js';
+import type { ImportRun } from './run-journal.js';
+
+const ASKED_AT_ONCE = 16;
+const LEFT_SHOWN_MAX = 100;
+
+/** What became of the memories of a run that was taken back. */
+export class UndoReport {
+  removed = 0;
+  restored = 0;
+  waiting = 0;
+  /** Not here any more, or never written. */
+  gone = 0;
+  left = 0;
+  readonly reasons: string[] = [];
+
+  constructor(
+    private readonly run: string,
+    private readonly dryRun: boolean,
+  ) {}
+
+  leave({ id, title }: ImportedRow, why: string): void {
+    this.left += 1;
+    if (this.reasons.length < LEFT_SHOWN_MAX)
+      this.reasons.push(`memory ${id} "${oneLine(title)}" stays: ${why}`);
+  }
+
+  json(): Record<string, unknown> {
+    const { run, removed, restored, waiting, gone, left, reasons } = this;
+    return {
+      ...(this.dryRun ? { dry_run: true } : {}),
+      ...{ run, removed, restored, waiting, gone, left },
+      ...(reasons.length === 0 ? {} : { reasons }),
+    };
+  }
+
+  sentence(): string {
+    const { removed, restored, waiting, gone, left, run } = this;
+    const done = this.dryRun ? 'would remove' : 'removed';
+    const rest = [
+      [restored, `${restored} brought back to the text before`],
+      [waiting, `${waiting} wait for approval`],
+      [gone, `${gone} not here any more`],
+      [left, `${left} left, because somebody changed them since`],
+    ] as const;
+    const parts = rest.filter(([count]) => count > 0).map(([, text]) => text);
+    const what = `${done} ${removed} ${removed === 1 ? 'memory' : 'memories'} of import ${run}`;
+    return parts.length === 0 ? what : `${what}; ${parts.join(', ')}`;
+  }
+}
+
+/**
+ * Takes back what a run of `import` made: its memories are deleted, and those that it brought up to date get their text
+ * back. What somebody changed since, also a later run, stays.
+ */
+export async function undoImport(
+  importing: Importing,
+  { run, rows }: ImportRun,
+  { report, dryRun }: { readonly report: UndoReport; readonly dryRun: boolean },
+): Promise<Result<null>> {
+  const call = (operation: Operation, input: Record<string, unknown>) =>
+    importing.runner.run(operation, {
+      ...{ surface: 'cli', caller: importing.caller, input, unknownFields: 'refuse' },
+    });
+  const takeBack = async (row: ImportedRow): Promise<void> => {
+    const isMade = row.metadata['import_run'] === run;
+    const isChanged = row.metadata['import_updated_by'] === run;
+    if (!isMade && !isChanged) {
+      report.gone += 1;
+      return;
+    }
+    if (!isUntouched(row)) return report.leave(row, 'it was changed since');
+    const by = row.metadata['import_updated_by'];
+    if (isMade && by !== undefined && by !== run)
+      return report.leave(row, `import ${String(by)} changed it since: take that one back first`);
+    const kind = isMade ? 'removed' : 'restored';
+    const done = dryRun ? null : await call(isMade ? memoryDelete : memoryUndoEdit, { id: row.id });
+    note(done, kind, row);
+  };
+  const note = (done: Answer | null, kind: 'removed' | 'restored', row: ImportedRow) => {
+    if (done === null || (done.ok && done.waits !== true)) report[kind] += 1;
+    else if (done.ok) report.waiting += 1;
+    else if (done.error.code === 'NOT_FOUND') report.gone += 1;
+    else report.leave(row, done.error.message);
+  };
+  const results = await inTurns(rows, ASKED_AT_ONCE, async (uri): Promise<Result<null>> => {
+    const found = await importedRow(importing, uri);
+    if (!found.ok) return failed(found.error);
+    if (found.value === null) report.gone += 1;
+    else await takeBack(found.value);
+    return ok(null);
+  });
+  return results.find((result) => !result.ok) ?? ok(null);
+}
