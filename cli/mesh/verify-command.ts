@@ -22,10 +22,14 @@ export const verifyCommand = defineCommand({
     const found = await patientStatusQuery(parsed);
     if (!found.ok) return failed(found.error);
     if (!hasMesh(found.value)) return fail('NOT_FOUND', NO_MESH);
-    const { peer_id, mesh_id, namespaces, rows } = found.value;
+    const { peer_id, mesh_id, names, namespaces, rows } = found.value;
     const members = membersOf(found.value);
     const equal = members.every((peer) => peer.equal === true);
-    const compared = members.map(({ state: _state, ...peer }) => peer);
+    const compared = members.map(({ state: _state, peer_id: id, ...peer }) => ({
+      name: names.get(id) ?? null,
+      peer_id: id,
+      ...peer,
+    }));
     const answer = { equal, peer_id, mesh_id, namespaces, rows, peers: compared };
     await terminal.print(
       isSet(parsed, 'json')

@@ -24,8 +24,11 @@ export function pageBlocks(name: string): (heading: string, language: string) =>
   };
 }
 
-/** A shell in which a page's commands run as its reader's do: `mnemesh` is on the path, and settings are the defaults. */
-export function pageShell(home: string) {
+/**
+ * A shell in which a page's commands run as its reader's do: `mnemesh` is on the path, and settings are the defaults.
+ * `extra` replaces variables; undefined removes one.
+ */
+export function pageShell(home: string, extra: Readonly<Record<string, string | undefined>> = {}) {
   const bin = temporaryFolder('bin');
   const main = join(bin, 'mnemesh');
   writeFileSync(main, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
@@ -33,6 +36,10 @@ export function pageShell(home: string) {
   const path = `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`;
   const env = cleanEnvironment(home, { HOME: home, PATH: path });
   delete env['SVC_REQUIRE_AGENT_ATTESTATION'];
+  for (const [name, value] of Object.entries(extra)) {
+    if (value === undefined) delete env[name];
+    else env[name] = value;
+  }
   const run = (script: string): Promise<Ended> =>
     new Promise((resolve) => {
       execFile('sh', ['-euc', script], { env, cwd: home }, (error, out, err) =>
@@ -45,5 +52,5 @@ export function pageShell(home: string) {
     assert.equal(code, 0, `${script}\n${out}${err}`);
     return out;
   };
-  return { run, done };
+  return { env, run, done };
 }
