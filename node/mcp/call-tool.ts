@@ -3,12 +3,12 @@ import { nearest } from '../../protocol/base/nearest.js';
 import { type Failure, failed, failure, type Result } from '../../protocol/base/result.js';
 import type { Profile } from '../bindings/profile.js';
 import type { Caller } from '../identity/caller.js';
-import { type Answer, shapedAnswer } from '../pipeline/answer.js';
+import type { Answer } from '../pipeline/answer.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import { fieldTypes } from '../pipeline/coerce.js';
-import { formattedText } from '../pipeline/formatted-text.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
 import type { Request } from '../pipeline/pipeline.js';
+import { boundAnswer } from './bound-answer.js';
 import type { VersionFeatures } from './protocol-version.js';
 import { failureBody, rpcErrorOf } from './rpc-error.js';
 
@@ -59,12 +59,12 @@ export async function callTool(
   const binding = operation.mcp as McpBinding;
   const { input, unknown } = bindArguments(operation, binding, args);
   const refused = operation.overwrites === true ? unknownProblem(operation, unknown) : null;
-  const answer = refused === null ? await run(operation, { args, input }, session, context) : failed(refused);
+  const ask = (fields: Fields) => run(operation, { args, input: fields }, session, context);
+  const answer = refused === null ? await ask(input) : failed(refused);
   if (!answer.ok) return errorResult(answer.error, context.features);
-  const shown = shapedAnswer(binding.shape, answer);
-  const text = formattedText(operation, answer.value, input) ?? JSON.stringify(shown);
-  const result = textResult(text, ...hintsOf(operation, unknown));
-  return context.features.structured ? { ...result, structuredContent: shown } : result;
+  const { value, text, hint } = await boundAnswer({ operation, input, again: ask }, answer);
+  const result = textResult(text, ...(hint === null ? [] : [hint]), ...hintsOf(operation, unknown));
+  return context.features.structured ? { ...result, structuredContent: value } : result;
 }
 
 /** Runs an operation as the caller of the session. */

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
-import { MCP_LINE_BYTES_MAX } from '../../protocol/base/limits.js';
+import { MCP_LINE_BYTES_MAX } from '../../protocol/base/mcp-limits.js';
 import { type Line, LineSplitter } from '../line-splitter.js';
 import { parseMessage } from './parse-message.js';
 import { PARSE_ERROR } from './rpc-error.js';

@@ -189,9 +189,14 @@ export const namespacesBelow = {
     .optional(),
 } as const;
 
-/** The sign of an answer that ended early because of its size. */
+/** The sign of a list that ends early because of its size; every list that a tool answers has it. */
+export const listEnd = {
+  truncated: z.literal(true).describe('There are more rows than one answer holds').optional(),
+} as const;
+
+/** The same for a list with an offset. */
 export const pageEnd = {
-  truncated: z.literal(true).optional(),
+  ...listEnd,
   next_offset: z.int().optional(),
 } as const;
 

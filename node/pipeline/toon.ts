@@ -19,6 +19,7 @@ const META = [
   'budget_tokens',
   'truncated',
   'next_offset',
+  'standards_omitted',
   'namespaces_below',
   'namespace_meant',
 ] as const;

@@ -18,19 +18,20 @@ export interface BudgetOutcome<T> {
  * Bounds the returned content by tokens (interface §4.3, decisions "Recall and search"): 0 is an empty list, the
  * first row is returned even when it exceeds the budget, and the list stops at the first row that does not fit. Without a
  * budget nothing is counted: counting costs more than the recall itself on long rows. `tokens` are those of the rows, in
- * order, up to the first row with which their sum is above the budget.
+ * order, up to the first row with which their sum is above the budget. `spent` tokens of the budget are used by other texts.
  */
 export function applyBudget<T extends Budgeted>(
   rows: readonly T[],
   budgetTokens: number | null,
   tokens: readonly number[],
+  spent = 0,
 ): BudgetOutcome<T> {
   if (budgetTokens === null) {
     const characters = rows.reduce((sum, row) => sum + row.memory.content.length, 0);
     return { rows, tokensUsed: Math.floor(characters / 4), meta: {} };
   }
   const kept: T[] = [];
-  let used = 0;
+  let used = spent;
   for (const [index, count] of budgetTokens === 0 ? [] : tokens.entries()) {
     if (kept.length > 0 && used + count > budgetTokens) break;
     kept.push(rows[index]!);

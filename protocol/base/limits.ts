@@ -375,8 +375,6 @@ export const AUTH_BACKOFF_FIRST_MS = 1000;
 export const AUTH_BACKOFF_MAX_MS = 300_000;
 /** Sources whose wrong keys are remembered; at the limit the longest idle source is dropped. */
 export const AUTH_SOURCES_MAX = 4096;
-/** A line of the MCP stream; the reference accepts the same. */
-export const MCP_LINE_BYTES_MAX = 16 * 1024 * 1024;
 /** A writer outside the daemon waits this long for the database lock before it answers OVERLOADED. */
 export const WRITE_DEADLINE_MS = 30_000;
 

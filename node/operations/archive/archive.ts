@@ -34,6 +34,7 @@ export const memoryArchiveList = defineOperation({
         .describe('A memory with the time and reason of its archiving (interface §2.8)'),
     ),
     count: z.int(),
+    ...fields.pageEnd,
     ...fields.omittedDamaged,
   }),
   effect: 'read',

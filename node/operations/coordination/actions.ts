@@ -31,7 +31,7 @@ import {
   shownTransition,
   transitionOutput,
 } from './action-fields.js';
-import { afterMark, markOf, nextMark } from './list-page.js';
+import { afterMark, markOf, pageEnd } from './list-page.js';
 
 /** Makes an action that agents can claim. */
 export const memoryActionCreate = defineOperation({
@@ -127,7 +127,7 @@ export const memoryActionList = defineOperation({
     limit: fields.listLimit(ACTION_LIST_LIMIT, PAGE_SIZE_MAX, 'actions'),
     after: afterMark.optional(),
   }),
-  output: z.object({ actions: z.array(actionOutput), next: nextMark }),
+  output: z.object({ actions: z.array(actionOutput), ...pageEnd }),
   effect: 'read',
   guards: {},
   mcp: { description: 'List tasks (actions) with their states, those that changed last first.' },
@@ -189,7 +189,7 @@ export const memoryActionEdges = defineOperation({
   summary: 'List the edges of an action in both directions, the oldest first.',
   core: false,
   input: z.object({ id: actionId }),
-  output: z.object({ edges: z.array(edgeOutput) }),
+  output: z.object({ edges: z.array(edgeOutput), ...fields.listEnd }),
   effect: 'read',
   guards: {},
   mcp: { description: 'List the edges of a task (action): what it waits for and what waits for it.' },
@@ -214,6 +214,7 @@ export const memoryActionFrontier = defineOperation({
   }),
   output: z.object({
     actions: z.array(actionOutput),
+    ...fields.listEnd,
     stuck: z
       .array(
         z.object({

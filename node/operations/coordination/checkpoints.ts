@@ -30,7 +30,7 @@ import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { actingAgent } from './acting-agent.js';
-import { afterMark, listed, nextMark, nextOf } from './list-page.js';
+import { afterMark, listed, nextOf, pageEnd } from './list-page.js';
 import { attestLevel, isVerified, signedHere } from './signatures.js';
 
 /** A checkpoint in an answer; instants are epoch seconds. */
@@ -215,7 +215,7 @@ export const memoryCheckpointQuery = defineOperation({
     limit: fields.listLimit(COORDINATION_LIST_LIMIT, PAGE_SIZE_MAX, 'checkpoints'),
     after: afterMark.optional(),
   }),
-  output: z.object({ checkpoints: z.array(checkpointOutput), next: nextMark }),
+  output: z.object({ checkpoints: z.array(checkpointOutput), ...pageEnd }),
   effect: 'read',
   guards: {},
   mcp: { description: 'List the checkpoints of a namespace with their states, newest first.' },

@@ -4,6 +4,7 @@ import type { FindRecords, FindValue, Where } from '../../../protocol/kinds/find
 import { rowsOf } from '../../../protocol/kinds/find.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { ReadCall } from '../../pipeline/call.js';
+import { listEnd } from '../../pipeline/fields.js';
 
 /** A place in a list: the value of the member that orders it, and the id of the record. */
 type Place = readonly [at: string, id: string];
@@ -25,7 +26,11 @@ export const afterMark = z
   })
   .describe('The "next" of the page before');
 
-export const nextMark = z.string().optional().describe('There are more: give this as "after"');
+/** How a page says that there are more. */
+export const pageEnd = {
+  next: z.string().optional().describe('There are more: give this as "after"'),
+  ...listEnd,
+} as const;
 
 function placeOf(text: string): Place | null {
   try {

@@ -31,7 +31,7 @@ import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { actingAgent } from './acting-agent.js';
-import { afterMark, listed, nextMark, nextOf } from './list-page.js';
+import { afterMark, listed, nextOf, pageEnd } from './list-page.js';
 import { attestLevel, signedHere } from './signatures.js';
 
 /** A routine in an answer; instants are epoch seconds. */
@@ -288,7 +288,7 @@ export const memoryRoutineList = defineOperation({
     limit: fields.listLimit(COORDINATION_LIST_LIMIT, PAGE_SIZE_MAX, 'routines'),
     after: afterMark.optional(),
   }),
-  output: z.object({ routines: z.array(routineOutput), next: nextMark }),
+  output: z.object({ routines: z.array(routineOutput), ...pageEnd }),
   effect: 'read',
   guards: {},
   mcp: { description: 'List the routines of a namespace.' },

@@ -20,7 +20,7 @@ import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { given } from '../shared/hooked.js';
 import { actingAgent } from './acting-agent.js';
-import { afterMark, listed, nextMark, nextOf } from './list-page.js';
+import { afterMark, listed, nextOf, pageEnd } from './list-page.js';
 import { shownSignal, shownSignals, signalOutput } from './signal-fields.js';
 import { attestLevel, isVerified, signedHere } from './signatures.js';
 
@@ -189,7 +189,7 @@ export const memorySignalInbox = defineOperation({
     limit: fields.listLimit(COORDINATION_LIST_LIMIT, PAGE_SIZE_MAX, 'signals'),
     after: afterMark.optional(),
   }),
-  output: z.object({ signals: z.array(signalOutput), next: nextMark }),
+  output: z.object({ signals: z.array(signalOutput), ...pageEnd }),
   effect: 'read',
   guards: {},
   mcp: { description: 'List the signals of a namespace that reach you, newest first.' },
@@ -225,7 +225,7 @@ export const memorySignalThread = defineOperation({
     limit: fields.listLimit(COORDINATION_LIST_LIMIT, PAGE_SIZE_MAX, 'signals'),
     after: afterMark.optional(),
   }),
-  output: z.object({ signals: z.array(signalOutput), next: nextMark }),
+  output: z.object({ signals: z.array(signalOutput), ...pageEnd }),
   effect: 'read',
   guards: {},
   mcp: { description: 'List the signals of one thread, oldest first.' },

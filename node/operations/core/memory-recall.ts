@@ -16,7 +16,7 @@ import type { TokenCounter } from '../../semantics/token-counter.js';
 import { attestedLinks } from '../graph/attested-links.js';
 import { omittedDamaged } from '../shared/filter.js';
 import { judgedMemories } from '../shared/shown-memories.js';
-import { attachedOutput, attachedStandards } from './attached-standards.js';
+import { attachedOutput, attachedStandards, standardsOf } from './attached-standards.js';
 import { beforeDecay, withinTier } from './decayed-tier.js';
 import { emptyAbove } from './empty-above.js';
 import { observeRecall } from './observe-recall.js';
@@ -106,18 +106,21 @@ async function recall(call: ReadCall, input: RecallInput) {
   const recallId = random.uuid();
   const recalled = session === null ? [] : recallSessions.seen(session);
   const { namespace } = recallScope(call, input);
-  const [found, attached] = await Promise.all([
+  const [found, pinned] = await Promise.all([
     rank(call, input, { query, viewer, recalled, recallId }),
-    attachedStandards(call, namespace, viewer),
+    standardsOf(call, namespace, viewer),
   ]);
   if (!found.ok) return failed(found.error);
+  const standards = await attachedStandards(call, pinned, input.budget_tokens ?? null);
+  if (!standards.ok) return failed(standards.error);
+  const { attached, tokens: spent } = standards.value;
   const { answer } = found.value;
   const mode = modeOf(found.value);
   const texts = textsOf(answer.rows, query, input.content);
-  const counted = await tokensWithin(tokens, texts, input.budget_tokens);
+  const counted = await tokensWithin(tokens, texts, input.budget_tokens, spent);
   if (!counted.ok) return failed(counted.error);
   const contents = texts.map((content) => ({ memory: { content } }));
-  const budget = applyBudget(contents, input.budget_tokens ?? null, counted.value);
+  const budget = applyBudget(contents, input.budget_tokens ?? null, counted.value, spent);
   const rows = answer.rows.slice(0, budget.rows.length);
   const memories = await judgedMemories(
     call,
@@ -182,9 +185,10 @@ function tokensWithin(
   counter: TokenCounter,
   texts: readonly string[],
   budget: number | undefined,
+  spent: number,
 ): Promise<Result<readonly number[]>> {
   if (budget === undefined || budget === 0) return Promise.resolve(ok([]));
-  return counter.counts(texts, budget);
+  return counter.counts(texts, budget - spent);
 }
 
 /** The query, the viewer, and the rows that the session has had already. */

@@ -30,6 +30,7 @@ export const standardOutput = shownStandard.partial().extend({
   chain: z.array(z.string()),
   standards: z.array(shownStandard),
   count: z.int(),
+  ...fields.listEnd,
 });
 
 /** Pins a memory as the standard of a namespace, with its policy (interface §4.7). */

@@ -211,7 +211,7 @@ export const memoryListSubscriptions = defineOperation({
   summary: 'List your subscriptions to events, with their counts.',
   core: false,
   input: z.object({}),
-  output: z.object({ subscriptions: z.array(subscriptionOutput), count: z.int() }),
+  output: z.object({ subscriptions: z.array(subscriptionOutput), count: z.int(), ...fields.listEnd }),
   effect: 'read',
   guards: {},
   http: [{ method: 'GET', path: '/subscriptions', fields: 'query' }],

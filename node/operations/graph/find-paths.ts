@@ -11,6 +11,7 @@ const output = z.object({
   target_id: z.string(),
   paths: z.array(z.array(z.string())),
   count: z.int(),
+  ...fields.listEnd,
   memories: z.array(z.object({ id: z.string(), title: z.string(), namespace: z.string() })),
   links: z.array(z.object({ source_id: z.string(), target_id: z.string(), relation: z.string() })),
 });

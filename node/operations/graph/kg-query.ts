@@ -54,6 +54,7 @@ const output = z.object({
   ),
   paths: z.array(z.string()).optional(),
   count: z.int(),
+  ...fields.listEnd,
 });
 type Output = z.output<typeof output>;
 

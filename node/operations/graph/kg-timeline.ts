@@ -21,6 +21,7 @@ const output = z.object({
     }),
   ),
   count: z.int(),
+  ...fields.listEnd,
 });
 
 /** The dated links of a memory in the order of time, ended ones included (interface §4.5, GET /kg/timeline). */

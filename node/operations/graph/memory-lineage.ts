@@ -22,6 +22,7 @@ const output = z.object({
     }),
   ),
   count: z.int(),
+  ...fields.listEnd,
 });
 
 /** What a memory was made from, or what was made from it (interface §4.2, GET /memories/{id}/lineage). */

@@ -19,6 +19,7 @@ export const memoryAgentList = defineOperation({
   output: z.object({
     agents: z.array(agentOutput),
     count: z.int(),
+    ...fields.listEnd,
     next_after: z.string().optional().describe('There are more agents, after this one'),
     ...fields.omittedDamaged,
   }),

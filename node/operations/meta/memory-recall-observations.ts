@@ -40,6 +40,7 @@ export const memoryRecallObservations = defineOperation({
       }),
     ),
     count: z.int(),
+    ...fields.listEnd,
   }),
   effect: 'read',
   guards: {},

@@ -8,7 +8,7 @@ import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { applyBudget } from '../../semantics/budget.js';
-import { attachedOutput, attachedStandards } from '../core/attached-standards.js';
+import { attachedOutput, attachedStandards, standardsOf } from '../core/attached-standards.js';
 import { emptyAbove } from '../core/empty-above.js';
 import { sessionName } from '../core/recall-request.js';
 import { omittedDamaged } from '../shared/filter.js';
@@ -79,12 +79,15 @@ export const memorySessionStart = defineOperation({
 async function sessionStart(call: ReadCall, asked: Input) {
   const namespace = asked.namespace ?? null;
   const { caller, services } = call;
-  const [found, attached] = await Promise.all([
+  const [found, pinned] = await Promise.all([
     sessionRows(call, { namespace, limit: asked.limit }),
-    attachedStandards(call, namespace, caller.viewer),
+    standardsOf(call, namespace, caller.viewer),
   ]);
   if (!found.ok) return failed(found.error);
-  const counted = await withinBudget(call, found.value.rows, asked);
+  const standards = await attachedStandards(call, pinned, asked.budget_tokens);
+  if (!standards.ok) return failed(standards.error);
+  const { attached, tokens: spent } = standards.value;
+  const counted = await withinBudget(call, found.value.rows, asked, spent);
   if (!counted.ok) return failed(counted.error);
   const { rows, tokensUsed } = counted.value;
   const listed = rows.map(({ memory }) => memory);
@@ -139,13 +142,14 @@ async function withinBudget(
   { services }: ReadCall,
   rows: readonly SessionRow[],
   { content, budget_tokens: budget }: Input,
+  spent: number,
 ) {
-  if (content === 'none') return ok({ rows, tokensUsed: 0 });
+  if (content === 'none') return ok({ rows, tokensUsed: spent });
   const counted = await services.tokens.counts(
     rows.map(({ memory }) => memory.content),
-    budget,
+    budget - spent,
   );
-  return counted.ok ? ok(applyBudget(rows, budget, counted.value)) : counted;
+  return counted.ok ? ok(applyBudget(rows, budget, counted.value, spent)) : counted;
 }
 
 const similarTo = ({ similar }: SessionRow) =>

@@ -10,6 +10,7 @@ const output = z.object({
   title: z.string(),
   dependents: z.array(z.object({ id: z.string(), namespace: z.string(), title: z.string() })),
   count: z.int(),
+  ...fields.listEnd,
 });
 
 /** The memories to look at again when one is superseded (interface §4.12, reference-mcp-cli §6.1). */

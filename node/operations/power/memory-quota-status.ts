@@ -51,6 +51,7 @@ export const memoryQuotaStatus = defineOperation({
     quota: quota.optional(),
     quotas: z.array(quota).optional(),
     count: z.int().optional(),
+    ...fields.listEnd,
   }),
   effect: 'write',
   idempotent: true,

@@ -9,6 +9,7 @@ import { type Rule, ruleKind } from '../../../protocol/rules/rule-kind.js';
 import { trustOf } from '../../../protocol/rules/rule-signature.js';
 import { ruleProblem } from '../../../protocol/rules/rules.js';
 import type { ReadCall } from '../../pipeline/call.js';
+import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 
 const shownRule = z.object({
@@ -37,7 +38,7 @@ export const memoryRuleList = defineOperation({
     kind: z.string().max(RULE_TEXT_LENGTH_MAX).describe('Only rules about actions of this kind').optional(),
     enabled_only: z.boolean().default(false).describe('Only rules that are enabled'),
   }),
-  output: z.object({ count: z.int(), rules: z.array(shownRule) }),
+  output: z.object({ count: z.int(), rules: z.array(shownRule), ...fields.listEnd }),
   effect: 'read',
   guards: {},
   http: [{ method: 'POST', path: '/memory_rule_list', fields: 'body' }],

@@ -8,7 +8,7 @@ import { type Skill, skillKind } from '../../../protocol/skills/skill-kind.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
-import { afterMark, markOf, nextMark } from '../coordination/list-page.js';
+import { afterMark, markOf, pageEnd } from '../coordination/list-page.js';
 import { isItsOwnHead } from './read-skill.js';
 import { skillSummary, summaryOf } from './skill-fields.js';
 
@@ -34,7 +34,7 @@ export const memorySkillList = defineOperation({
   summary: 'List the skills that the caller sees, each in its newest version.',
   core: false,
   input,
-  output: z.object({ count: z.int(), skills: z.array(z.object(skillSummary)), next: nextMark }),
+  output: z.object({ count: z.int(), skills: z.array(z.object(skillSummary)), ...pageEnd }),
   effect: 'read',
   guards: { admin: true },
   http: [{ method: 'GET', path: '/skill/list', fields: 'query' }],

@@ -18,7 +18,7 @@ import {
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
-import { afterMark, markOf, nextMark } from '../coordination/list-page.js';
+import { afterMark, markOf, pageEnd } from '../coordination/list-page.js';
 import { boundedAnswer } from '../shared/traversal.js';
 import { unpacked } from './texts.js';
 
@@ -55,7 +55,7 @@ const output = z.object({
   memory_id: z.string(),
   transcripts: z.array(entry),
   count: z.int(),
-  next: nextMark,
+  ...pageEnd,
 });
 
 type Input = z.output<typeof input>;

@@ -111,6 +111,40 @@ describe('the standards that a recall carries', () => {
     );
   });
 
+  it('take at most half of a stated budget, the nearest first, and name the others', async () => {
+    const node = await open();
+    const words = (count: number) => 'word '.repeat(count).trim();
+    const far = await stored(node, 'far', { content: words(60) });
+    const near = await stored(node, 'near', { content: words(40) });
+    await pin(node, 'a', far);
+    await pin(node, 'a/b', near);
+    await stored(node, 'row one', { namespace: 'a/b', content: words(30) });
+    await stored(node, 'row two', { namespace: 'a/b', content: words(30) });
+    const recall = async (budget: number | undefined) => {
+      const asked = { context: 'row', namespace: 'a/b', min_score: 0, budget_tokens: budget };
+      return (await send(node, 200, 'POST', '/recall', asked)) as Json;
+    };
+    const whole = await recall(undefined);
+    assert.equal((whole['standards'] as Json[]).length, 2);
+    assert.equal('standards_omitted' in whole, false);
+    const some = await recall(100);
+    assert.deepEqual((some['standard'] as Json)['id'], near);
+    assert.deepEqual(some['standards_omitted'], [far]);
+    assert.equal((some['memories'] as Json[]).length, 2);
+    assert.ok((some['tokens_used'] as number) <= 100 && (some['tokens_used'] as number) >= 95);
+    // What the standards do not take is there for rows, and the first row always comes.
+    const few = await recall(60);
+    assert.deepEqual([few['standard'], few['standards_omitted']], [undefined, [far, near]]);
+    assert.equal((few['memories'] as Json[]).length, 2);
+    const none = await recall(0);
+    assert.deepEqual([none['memories'], none['standards_omitted']], [[], [far, near]]);
+    const start = { namespace: 'a/b', budget_tokens: 90 };
+    const started = (await send(node, 200, 'POST', '/session/start', start)) as Json;
+    assert.deepEqual((started['standard'] as Json)['id'], near);
+    assert.equal((started['memories'] as Json[]).length, 1);
+    assert.equal(started['truncated'], true);
+  });
+
   it('end with their memory, and a policy does not', async () => {
     const node = await open();
     const [one, two] = [await stored(node, 'one'), await stored(node, 'two')];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { MCP_LINE_BYTES_MAX } from '../../../protocol/base/limits.js';
+import { MCP_LINE_BYTES_MAX } from '../../../protocol/base/mcp-limits.js';
 import { McpProcess, type Message, textOf } from './mcp-process.js';
 
 const byMessage = (pattern: RegExp) => (message: Message) => pattern.test(message.error?.message ?? '');
