@@ -2,8 +2,10 @@ import type { ReadServices } from '../node/pipeline/call.js';
 import { PrivateFile } from '../node/private-file.js';
 import { type Exported, ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
 import { operatorView } from '../node/transfer/operator-view.js';
-import { subtreeProblem } from '../protocol/base/ids.js';
+import { subtreeProblem, subtreeRoot } from '../protocol/base/ids.js';
+import { EXPORT_PAGE_SIZE } from '../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/base/result.js';
+import { AGENTS_NAMESPACE } from '../protocol/identity/agent.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue } from './global-flags.js';
@@ -78,6 +80,8 @@ async function run(
     } finally {
       progress.end();
     }
+    const agents = await agentsLeftOut(services, exported);
+    if (agents > 0) await terminal.complain(`${leftOutText(agents)}\n`);
     return ok(0);
   }
   const file = new PrivateFile(out, services.random.uuid().slice(0, 8));
@@ -88,15 +92,18 @@ async function run(
     progress.end();
     const { memories, links, records, omitted } = piece.value;
     const left = omitted === 0 ? '' : `; ${omitted} damaged rows are left out, see "mnemesh doctor"`;
+    const agents = await agentsLeftOut(services, exported);
+    const without = agents === 0 ? '' : `; ${leftOutText(agents)}`;
     const asJson = parsed.flags.has('json');
     const more = {
+      ...(agents === 0 ? {} : { left_out: { agents } }),
       ...(records === 0 ? {} : { records }),
       ...(omitted === 0 ? {} : { omitted_damaged: omitted }),
     };
     await terminal.print(
       asJson
         ? `${JSON.stringify({ out, count: memories, links, ...more })}\n`
-        : `exported ${memories} memories${linksAndRecords(links, records)} to ${out}${left}\n`,
+        : `exported ${memories} memories${linksAndRecords(links, records)} to ${out}${left}${without}\n`,
     );
     return ok(0);
   } catch (error) {
@@ -104,4 +111,21 @@ async function run(
     progress.end();
     throw error;
   }
+}
+
+const leftOutText = (agents: number): string =>
+  `left out: the ${agents === 1 ? 'record of 1 agent' : `records of ${agents} agents`}, which register on each node`;
+
+/** The records of agents that the exported namespaces hold: an export never has them. */
+async function agentsLeftOut(services: ReadServices, { namespace }: Exported): Promise<number> {
+  if (namespace !== null && (subtreeRoot(namespace) ?? namespace) !== AGENTS_NAMESPACE) return 0;
+  return agentsAfter(services, null);
+}
+
+async function agentsAfter(services: ReadServices, after: string | null): Promise<number> {
+  const page = await services.store.query({ kind: 'list-agents', after, limit: EXPORT_PAGE_SIZE });
+  if (!page.ok) throw new ExportFailedError(page.error);
+  const { agents } = page.value;
+  const isLast = agents.length < EXPORT_PAGE_SIZE;
+  return agents.length + (isLast ? 0 : await agentsAfter(services, agents.at(-1)!.agent_id));
 }

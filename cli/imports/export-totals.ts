@@ -111,10 +111,20 @@ export class ImportTotals {
       yield `left out because they decide about others: ${kinds.join(', ')}; --trust-source takes them`;
   }
 
+  /** Says what is new, what was here before, and what was left out; a memory counts once. */
   sentence(): string {
     const { imported, unchanged, restamped, kept, links, records, failed } = this;
-    const memories = `${imported} memories (${unchanged} unchanged, ${restamped} restamped)`;
-    const stayed = kept === 0 ? '' : `${kept} kept, `;
-    return `imported ${memories}${linksAndRecords(links, records)}; ${stayed}${failed} errors`;
+    const fresh = imported - unchanged;
+    const leftOut = Object.values(this.leftOut).reduce((sum, count) => sum + count, 0);
+    const rest = [
+      [unchanged, `${unchanged} unchanged`],
+      [kept, `${kept} kept as they are here`],
+      [restamped, `${restamped} now belong to the importing agent`],
+      [leftOut, `${leftOut} left out`],
+      [failed, `${failed} refused`],
+    ] as const;
+    const parts = rest.filter(([count]) => count > 0).map(([, text]) => text);
+    const what = `imported ${fresh} ${fresh === 1 ? 'memory' : 'memories'}${linksAndRecords(links, records)}`;
+    return parts.length === 0 ? what : `${what}; ${parts.join(', ')}`;
   }
 }

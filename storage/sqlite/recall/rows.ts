@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { SUBTREE_TERMS_MAX } from '../../../protocol/base/limits.js';
 import type { Instant } from '../../../protocol/base/meanings.js';
+import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
 import type { RecallRequest } from '../../../protocol/memory/recall-request.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import { recallFilters } from './filters.js';
@@ -34,6 +35,11 @@ const TITLED_ROWS_MAX = 16;
 /** Rows of a namespace that the last resort examines. */
 const SCANNED_ROWS_MAX = 50_000;
 
+const namespaceId = (database: Database, name: string): number | null =>
+  (statement(database, 'SELECT ns_id FROM namespaces WHERE name = ?', 'pluck').get(name) ?? null) as
+    | number
+    | null;
+
 /** Reads rows through the visibility gate. */
 export class RowReader {
   readonly #database: Database;
@@ -43,6 +49,8 @@ export class RowReader {
   readonly #unsure: SqlFragment;
   readonly #sourced: boolean;
   readonly #allowed: ReadonlySet<number> | null;
+  /** The namespace of the records of agents, which only a request that names it finds. */
+  readonly #hidden: number | null;
 
   constructor(database: Database, scope: Scope, request: RecallRequest) {
     this.#database = database;
@@ -52,6 +60,7 @@ export class RowReader {
     this.#unsure = recallFilters('memory', request, { confidence: false });
     this.#sourced = (request.sourceUriPrefix ?? null) !== null;
     this.#allowed = scope.namespaces === null ? null : new Set(scope.namespaces);
+    this.#hidden = scope.namespaces === null ? namespaceId(database, AGENTS_NAMESPACE) : null;
   }
 
   /**
@@ -71,7 +80,7 @@ export class RowReader {
     }) as RawRow[];
     const loaded: LoadedRow[] = [];
     for (const row of rows) {
-      if (this.#allowed !== null && !this.#allowed.has(row[1])) continue;
+      if (this.#allowed === null ? row[1] === this.#hidden : !this.#allowed.has(row[1])) continue;
       loaded.push({
         rid: row[0],
         namespace: row[1],

@@ -84,7 +84,8 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
     for (const unchanged of [0, 1]) {
       const done = await run(two, ['import', file, '--trust-source']);
       assert.equal(done.code, 0, done.err);
-      const told = `imported 1 memories (${unchanged} unchanged, 0 restamped), 0 links and 1500 records; 0 errors\n`;
+      const what = unchanged === 0 ? '1 memory' : '0 memories';
+      const told = `imported ${what}, 0 links and 1500 records${unchanged === 0 ? '' : '; 1 unchanged'}\n`;
       assert.equal(done.out, told);
     }
     assert.equal(withoutDate((await run(two, ['export'])).out), withoutDate(readFileSync(file, 'utf8')));
@@ -111,6 +112,19 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
     );
   });
 
+  it('say that the records of agents are left out', async () => {
+    const home = temporaryFolder('export-agents');
+    await run(home, ['store', '--title', 'about the planner', '--content', 'It plans']);
+    await run(home, ['agents', 'register', '--agent-id', 'ai:planner', '--agent-type', 'ai:generic']);
+    const file = join(home, 'out.json');
+    const toFile = await run(home, ['export', '--out', file]);
+    assert.match(toFile.out, /^exported 1 memories .*; left out: the record of 1 agent, which register/);
+    const json = await run(home, ['export', '--out', file, '--json']);
+    assert.deepEqual((JSON.parse(json.out) as { left_out: unknown }).left_out, { agents: 1 });
+    assert.match((await run(home, ['export'])).err, /^left out: the record of 1 agent/);
+    assert.equal((await run(home, ['export', '--namespace', 'global'])).err, '');
+  });
+
   it('refuse a document that has nothing to import', async () => {
     const home = temporaryFolder('import-other');
     for (const stdin of ['{}', '{"foo":[1]}', '{"memories":{"a":1}}']) {
@@ -130,7 +144,10 @@ describe('export and import as commands', { timeout: 120_000 }, () => {
     const rows = [{ title: 'a', content: 'b' }, 7, { title: 'no content' }];
     const some = await run(home, ['import'], { stdin: JSON.stringify(rows) });
     assert.equal(some.code, 1);
-    assert.match(some.out, /^imported 1 memories \(0 unchanged, 1 restamped\)/);
+    assert.match(
+      some.out,
+      /^imported 1 memory and 0 links; 1 now belong to the importing agent, 2 refused$/m,
+    );
     assert.match(some.err, /memories\[1\]: must be a JSON object\nmemories\[2\]: content is required/);
     for (const stdin of [
       '',
