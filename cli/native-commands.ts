@@ -61,6 +61,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   wrap: async () => (await import('./sessions/wrap-command.js')).wrapCommand,
   mine: async () => (await import('./mine/mine-command.js')).mineCommand,
   install: async () => (await import('./install/install-command.js')).installCommand,
+  uninstall: async () => (await import('./install/install-command.js')).uninstallCommand,
   'recover-previous-session': async () => (await import('./recover/recover-command.js')).recoverCommand,
   'campaign validate': async () => (await import('./campaign-command.js')).campaignValidateCommand,
 };

@@ -9,7 +9,8 @@ import { failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
-import { isSet, settingSources, settingsFor } from './global-flags.js';
+import { GLOBAL_FLAGS, isSet, settingSources, settingsFor } from './global-flags.js';
+import { SERVICE_FLAGS } from './service/service-flags.js';
 import { settingFlag, settingsOfFlags, settingsWithFlag } from './setting-flags.js';
 import { onSignals } from './signals.js';
 import { type SameNode, sameNode, shellWord } from './start-hints.js';
@@ -17,18 +18,24 @@ import type { Terminal } from './terminal.js';
 
 const SETTINGS_OF_SERVE = settingsWithFlag('serve');
 
+const SERVE_FLAGS = SETTINGS_OF_SERVE.map((key) => settingFlag(key));
+
 /** Runs the daemon until a signal ends it (interface §4.15). */
 export const serveCommand = defineCommand({
   name: 'serve',
   summary: 'Run the node: HTTP API, background work, one database.',
-  flags: SETTINGS_OF_SERVE.map((key) => settingFlag(key)),
-  examples: ['serve', 'serve --port 9100 --db ./team.db'],
+  flags: [...SERVE_FLAGS, ...SERVICE_FLAGS],
+  examples: ['serve', 'serve --port 9100 --db ./team.db', 'serve --install'],
   run: serve,
 });
 
 async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
   const flags = settingsOfFlags(parsed, [...SETTINGS_OF_SERVE, 'agentId']);
   if (!flags.ok) return failed(flags.error);
+  if (SERVICE_FLAGS.some(({ name }) => isSet(parsed, name))) {
+    const { changeService } = await import('./service/install-service.js');
+    return changeService(parsed, terminal, [...SERVE_FLAGS, ...GLOBAL_FLAGS]);
+  }
   const settings = settingsFor(parsed, flags.value, 'log');
   const configuration = inspectConfiguration(...settingSources(parsed, flags.value));
   warnOfLooseModes(configuration, stderrLog(settings.logLevel));

@@ -1,13 +1,24 @@
-const BEGIN = '# >>> mnemesh (managed by "mnemesh install"; do not edit) >>>';
-const END = '# <<< mnemesh <<<';
+/** How a kind of file marks its block. */
+export interface Marks {
+  readonly begin: string;
+  readonly end: string;
+}
+
+const WORDS = 'mnemesh (managed by "mnemesh install"; do not edit)';
+
+/** The block of a file whose comments begin with `#`, such as TOML and YAML. */
+export const HASH_MARKS: Marks = { begin: `# >>> ${WORDS} >>>`, end: '# <<< mnemesh <<<' };
+
+/** The block of a Markdown file. */
+export const MARKDOWN_MARKS: Marks = { begin: `<!-- >>> ${WORDS} >>> -->`, end: '<!-- <<< mnemesh <<< -->' };
 
 /** Whether the text has a block between the marks. */
-export const hasBlock = (text: string): boolean => rangeOf(text) !== null;
+export const hasBlock = (text: string, marks: Marks): boolean => rangeOf(text, marks) !== null;
 
 /** Text in which the block between the marks has these lines, or is gone (null). All other characters stay as they are. */
-export function editBlock(text: string, lines: readonly string[] | null): string {
-  const range = rangeOf(text);
-  const block = lines === null ? '' : `${[BEGIN, ...lines, END].join('\n')}\n`;
+export function editBlock(text: string, lines: readonly string[] | null, marks: Marks): string {
+  const range = rangeOf(text, marks);
+  const block = lines === null ? '' : `${[marks.begin, ...lines, marks.end].join('\n')}\n`;
   if (range !== null) {
     const [from, to] = range;
     // With the block goes the blank line that was put before it.
@@ -19,12 +30,12 @@ export function editBlock(text: string, lines: readonly string[] | null): string
   return text + gap + block;
 }
 
-function rangeOf(text: string): readonly [number, number] | null {
-  const from = text.search(new RegExp(`^${escaped(BEGIN)}`, 'm'));
+function rangeOf(text: string, { begin, end }: Marks): readonly [number, number] | null {
+  const from = text.search(new RegExp(`^${escaped(begin)}`, 'm'));
   if (from === -1) return null;
-  const end = text.indexOf(END, from);
-  if (end === -1) return null;
-  const after = end + END.length;
+  const at = text.indexOf(end, from);
+  if (at === -1) return null;
+  const after = at + end.length;
   return [from, text[after] === '\n' ? after + 1 : after];
 }
 

@@ -13,9 +13,9 @@ interface Member {
 export class NotEditableError extends Error {}
 
 /**
- * JSON text in which the member at a path has another value, or is gone (`undefined`); objects on the way are made. All
- * other characters stay as they are. Throws NotEditableError where the text is no JSON object, or a member on the way is
- * none.
+ * JSON text, with or without comments, in which the member at a path has another value, or is gone (`undefined`); objects
+ * on the way are made. All other characters stay as they are. Throws NotEditableError where the text is no JSON object,
+ * or a member on the way is none.
  */
 export function editJson(text: string, path: readonly string[], value: unknown): string {
   const before = parsed(text);
@@ -39,12 +39,24 @@ const isObject = (value: unknown): value is Json =>
 function parsed(text: string): Json {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(plainJson(text));
   } catch {
-    throw new NotEditableError('is not plain JSON (it may have comments)');
+    throw new NotEditableError('is neither JSON nor JSON with comments');
   }
   if (!isObject(value)) throw new NotEditableError('is no JSON object');
   return value;
+}
+
+/**
+ * The text with spaces in the place of comments and of commas after last members, which editors accept in their settings.
+ * Everything else keeps its place.
+ */
+function plainJson(text: string): string {
+  const token = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+  const withoutComments = text.replace(token, (part) =>
+    part.startsWith('"') ? part : part.replace(/[^\n]/g, ' '),
+  );
+  return withoutComments.replace(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (part) => (part === ',' ? ' ' : part));
 }
 
 function withMember(object: Json, [key, ...rest]: readonly string[], value: unknown): Json {
@@ -59,10 +71,11 @@ function withMember(object: Json, [key, ...rest]: readonly string[], value: unkn
 }
 
 function splice(text: string, path: readonly string[], value: unknown): string {
+  const plain = plainJson(text);
   const unit = /^\s*\{\r?\n([ \t]+)/.exec(text)?.[1] ?? '  ';
-  let at = skipSpace(text, 0);
+  let at = skipSpace(plain, 0);
   for (const [depth, key] of path.entries()) {
-    const members = membersAt(text, at);
+    const members = membersAt(plain, at);
     const found = members.findLast((member) => member.key === key);
     const isLast = depth === path.length - 1;
     if (found === undefined) {
@@ -101,12 +114,27 @@ function inserted(text: string, at: number, members: readonly Member[], added: A
 }
 
 function removed(text: string, at: number, members: readonly Member[], gone: Member): string {
+  const plain = plainJson(text);
   const index = members.indexOf(gone);
   const previous = members[index - 1];
-  if (previous !== undefined) return text.slice(0, previous.valueEnd) + text.slice(gone.valueEnd);
   const next = members[index + 1];
+  const [from, to] = [previous?.valueEnd ?? at + 1, next?.keyAt ?? gone.valueEnd];
+  if (text.slice(from, to) !== plain.slice(from, to)) return removedBesideComments(text, plain, from, gone);
+  if (previous !== undefined) return text.slice(0, previous.valueEnd) + text.slice(gone.valueEnd);
   if (next !== undefined) return text.slice(0, gone.keyAt) + text.slice(next.keyAt);
   return text.slice(0, at + 1) + text.slice(skipSpace(text, gone.valueEnd));
+}
+
+/** Takes only the member and one comma away. */
+function removedBesideComments(text: string, plain: string, from: number, gone: Member): string {
+  const comma = skipSpace(plain, gone.valueEnd);
+  const before = text.slice(0, gone.keyAt).trimEnd();
+  if (plain[comma] === ',') return before + text.slice(gone.valueEnd, comma) + text.slice(comma + 1);
+  const earlier = plain.indexOf(',', from);
+  const rest = text.slice(gone.valueEnd).replace(/^\s*,/, '');
+  return earlier === -1 || earlier > gone.keyAt
+    ? before + rest
+    : before.slice(0, earlier) + before.slice(earlier + 1) + rest;
 }
 
 /** The members of the object that begins at a place of text that is JSON. */

@@ -1,35 +1,71 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { inspectConfiguration } from '../../node/config/load-settings.js';
 import { absolutePath } from '../../node/config/paths.js';
 import { replaceFile } from '../../node/config/replace-file.js';
+import { clientAgentId } from '../../node/identity/local-caller.js';
+import { instructionsFor } from '../../node/mcp/instructions.js';
 import { PrivateFile } from '../../node/private-file.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
+import { agentIdProblem } from '../../protocol/base/ids.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
+import type { DocumentedFlag, Positional } from '../command.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet, settingSources } from '../global-flags.js';
 import { shellWord } from '../start-hints.js';
 import type { Terminal } from '../terminal.js';
-import { HOOKS, hookPlace, PLACES, type Place, type Start } from './clients.js';
+import { HOOKS, hookPlace, instructionsPlace, PLACES, type Place, type Start } from './clients.js';
 import { NotEditableError } from './edit-json.js';
 import { lineChanges } from './line-changes.js';
 
-/** Puts this program into the configuration of a client, or takes it out (reference-mcp-cli §2.2, session). */
+const FILE_FLAGS: readonly DocumentedFlag[] = [
+  {
+    name: 'config',
+    kind: 'value',
+    value: 'path',
+    path: 'file',
+    doc: "The client's file (its usual one), instead of the configuration file of this program",
+  },
+  {
+    name: 'project',
+    kind: 'value',
+    value: 'folder',
+    path: 'folder',
+    doc: 'The project whose instructions are meant, instead of the file for all projects',
+  },
+  { name: 'no-instructions', kind: 'switch', doc: "Leave the client's instructions as they are" },
+  {
+    name: 'hook',
+    kind: 'value',
+    value: Object.keys(HOOKS).join('|'),
+    choices: Object.keys(HOOKS),
+    doc: 'A hook of claude-code instead of the MCP server: memories at the start, or recovery at the end of a session',
+  },
+  { name: 'dry-run', kind: 'switch', doc: 'Only show the change' },
+  { name: 'apply', kind: 'switch', doc: 'Change the files, as without it' },
+];
+
+const TARGET: Positional = {
+  name: 'target',
+  doc: `The client: ${Object.keys(PLACES).join(', ')}`,
+  choices: Object.keys(PLACES),
+};
+
+/**
+ * Puts this program into the configuration of a client, and how it is used well into the client's instructions
+ * (reference-mcp-cli §2.2, session).
+ */
 export const installCommand = defineCommand({
   name: 'install',
-  summary:
-    'Put this program into the configuration of a client, or take it out. Without --apply it only shows the change.',
+  summary: 'Give a client this memory: its MCP configuration and its instructions. The old files are kept.',
   flags: [
-    { name: 'apply', kind: 'switch', doc: 'Change the file; the old one is kept beside it' },
-    { name: 'dry-run', kind: 'switch', doc: 'Only show the change, as without --apply' },
-    { name: 'uninstall', kind: 'switch', doc: 'Take this program out again' },
     {
-      name: 'config',
+      name: 'agent-id',
       kind: 'value',
-      value: 'path',
-      path: 'file',
-      doc: "The client's file (its usual one), instead of the configuration file of this program",
+      value: 'id',
+      doc: 'The agent that the client is (ai:<client>@<host>, or the one that it is already)',
     },
     {
       name: 'binary',
@@ -38,40 +74,58 @@ export const installCommand = defineCommand({
       path: 'file',
       doc: 'What the client starts (this program, as it runs now)',
     },
-    {
-      name: 'hook',
-      kind: 'value',
-      value: Object.keys(HOOKS).join('|'),
-      choices: Object.keys(HOOKS),
-      doc: 'A hook of claude-code instead of the MCP server: memories at the start, or recovery at the end of a session',
-    },
     { name: 'force', kind: 'switch', doc: 'Replace an entry of the same name that starts another program' },
+    { name: 'uninstall', kind: 'switch', doc: 'Take this program out again, as `uninstall`' },
+    ...FILE_FLAGS,
   ],
-  positionals: [
-    { name: 'target', doc: `The client: ${Object.keys(PLACES).join(', ')}`, choices: Object.keys(PLACES) },
-  ],
-  examples: ['install claude-code', 'install codex --apply', 'install cursor --uninstall --apply'],
-  run: install,
+  positionals: [TARGET],
+  examples: ['install claude-code', 'install cursor --project . --dry-run', 'install codex --agent-id ai:me'],
+  run: (parsed, terminal) => change(parsed, terminal, isSet(parsed, 'uninstall') ? 'uninstall' : 'install'),
 });
 
-interface Change {
-  readonly target: string;
-  readonly config: string;
-  readonly action: 'install' | 'uninstall';
+/** Takes this program out of the configuration and the instructions of a client. */
+export const uninstallCommand = defineCommand({
+  name: 'uninstall',
+  summary: 'Take this memory out of a client again. The old files are kept.',
+  flags: FILE_FLAGS,
+  positionals: [TARGET],
+  examples: ['uninstall claude-code', 'uninstall cursor --project . --dry-run'],
+  run: (parsed, terminal) => change(parsed, terminal, 'uninstall'),
+});
+
+type Action = 'install' | 'uninstall';
+
+/** A change of one file; `text` is what it becomes. */
+interface FileChange {
+  readonly place: Place;
+  readonly old: string | null;
+  readonly text: string;
   readonly changed: boolean;
-  readonly applied: boolean;
-  readonly backup: string | null;
-  readonly changes: readonly string[];
 }
 
-async function install(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
+async function change(parsed: ParsedArguments, terminal: Terminal, action: Action): Promise<Result<number>> {
   if (isSet(parsed, 'apply') && isSet(parsed, 'dry-run'))
     return fail('INVALID_ARGUMENT', '--apply and --dry-run contradict each other', { fields: ['apply'] });
+  const target = parsed.positionals[0]!;
   const place = placeOf(parsed);
   if (!place.ok) return failed(place.error);
-  const change = changed(parsed, place.value);
-  if (!change.ok) return failed(change.error);
-  await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify(change.value)}\n` : textOf(change.value));
+  const start = startOf(parsed, place.value);
+  if (!start.ok) return failed(start.error);
+  // Both are known to be possible before the first is written.
+  const config = changeOf(place.value, action, start.value, isSet(parsed, 'force'));
+  if (!config.ok) return failed(config.error);
+  const rules = instructionsOf(parsed);
+  const instructions = rules === null ? null : changeOf(rules, action, start.value, false);
+  if (instructions !== null && !instructions.ok) return failed(instructions.error);
+  const apply = !isSet(parsed, 'dry-run');
+  const report: Report = {
+    target,
+    action,
+    agent_id: action === 'install' ? (start.value.env['SVC_AGENT_ID'] ?? null) : null,
+    ...told(config.value, apply),
+    instructions: instructions === null ? null : told(instructions.value, apply),
+  };
+  await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify(report)}\n` : textOf(report, parsed));
   return ok(0);
 }
 
@@ -91,33 +145,61 @@ function placeOf(parsed: ParsedArguments): Result<Place> {
   );
 }
 
-function changed(parsed: ParsedArguments, place: Place): Result<Change> {
-  const target = parsed.positionals[0]!;
-  const action = isSet(parsed, 'uninstall') ? 'uninstall' : 'install';
+function instructionsOf(parsed: ParsedArguments): Place | null {
+  if (isSet(parsed, 'no-instructions') || flagValue(parsed, 'hook') !== undefined) return null;
+  const project = flagValue(parsed, 'project');
+  const lines = instructionsFor('core').split('\n');
+  return instructionsPlace(parsed.positionals[0]!, project === undefined ? null : absolutePath(project), [
+    '## Memory (mnemesh)',
+    '',
+    ...lines,
+  ]);
+}
+
+function changeOf(place: Place, action: Action, start: Start, force: boolean): Result<FileChange> {
   const old = existsSync(place.path) ? readFileSync(place.path, 'utf8') : null;
   const before = old === null || old.trim() === '' ? place.empty : old;
   try {
     const foreign = place.foreign(before);
-    if (foreign !== null && !(action === 'install' && isSet(parsed, 'force')))
+    if (foreign !== null && !(action === 'install' && force))
       return fail(
         'CONFLICT',
         `${place.path} has ${foreign}; nothing was changed${action === 'install' ? ', --force replaces it' : ''}`,
       );
-    const after = action === 'install' ? place.put(before, startOf(parsed)) : place.remove(before);
-    const isSame = after === (old ?? place.empty);
-    const applied = isSet(parsed, 'apply') && !isSame;
-    const backup = applied ? written(place, old, after) : null;
-    const changes = lineChanges(old ?? '', isSame ? (old ?? '') : after);
-    return ok({ target, config: place.path, action, changed: !isSame, applied, backup, changes });
+    const text = action === 'install' ? place.put(before, start) : place.remove(before);
+    return ok({ place, old, text, changed: text !== (old ?? place.empty) });
   } catch (error) {
     if (!(error instanceof NotEditableError)) throw error;
-    const hint = `add by hand what starts this program: ${JSON.stringify(startOf(parsed))}`;
+    const hint = `add by hand what starts this program: ${JSON.stringify(start)}`;
     return fail('CONFIG_INVALID', `${place.path} ${error.message}; nothing was changed, ${hint}`);
   }
 }
 
+/** What is answered about a file, after it was changed if it shall be. */
+interface Told {
+  readonly config: string;
+  readonly changed: boolean;
+  readonly applied: boolean;
+  readonly backup: string | null;
+  readonly changes: readonly string[];
+}
+
+function told({ place, old, text, changed }: FileChange, apply: boolean): Told {
+  const applied = changed && apply;
+  const backup = applied ? written(place, old, text) : null;
+  const changes = lineChanges(old ?? '', changed ? text : (old ?? ''));
+  return { config: place.path, changed, applied, backup, changes };
+}
+
+interface Report extends Told {
+  readonly target: string;
+  readonly action: Action;
+  readonly agent_id: string | null;
+  readonly instructions: Told | null;
+}
+
 /** How a client starts this program with the node that this command works on. */
-function startOf(parsed: ParsedArguments): Start {
+function startOf(parsed: ParsedArguments, place: Place): Result<Start> {
   const [given] = settingSources(parsed);
   const { settings, origins } = inspectConfiguration(given);
   const binary = flagValue(parsed, 'binary');
@@ -130,12 +212,30 @@ function startOf(parsed: ParsedArguments): Start {
     ['flag', 'environment'].includes(origins.get(key)?.source ?? '');
   const db = isNamed('dbPath') ? ['--db', settings.dbPath] : [];
   const [command, ...args] = program;
-  return {
+  const agentId = agentOf(parsed, place);
+  const problem = agentIdProblem(agentId);
+  if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['agent_id'] });
+  return ok({
     command: command!,
     args: [...args, 'mcp', ...db],
-    env: isNamed('home') ? { SVC_HOME: settings.home } : {},
-  };
+    env: { SVC_AGENT_ID: agentId, ...(isNamed('home') ? { SVC_HOME: settings.home } : {}) },
+  });
 }
+
+/** A client stays the agent that it is; else a later installation would hide its own private memories from it. */
+function agentOf(parsed: ParsedArguments, place: Place): string {
+  const named = flagValue(parsed, 'agent-id');
+  if (named !== undefined) return named;
+  const old = existsSync(place.path) ? readFileSync(place.path, 'utf8') : '';
+  try {
+    return place.agentId(old.trim() === '' ? place.empty : old) ?? ownId(parsed);
+  } catch (error) {
+    if (error instanceof NotEditableError) return ownId(parsed);
+    throw error;
+  }
+}
+
+const ownId = (parsed: ParsedArguments) => clientAgentId(parsed.positionals[0]!, hostname());
 
 /** Writes the file, and answers where the old one is kept; null where there was none. */
 function written(place: Place, before: string | null, after: string): string | null {
@@ -151,14 +251,43 @@ function written(place: Place, before: string | null, after: string): string | n
   return backup;
 }
 
-function textOf({ target, config, action, changed, applied, backup, changes }: Change): string {
+function textOf(report: Report, parsed: ParsedArguments): string {
+  const files = [report, ...(report.instructions === null ? [] : [report.instructions])];
+  const lines = files.flatMap((file) => fileLines(report, file));
+  const changed = files.some((file) => file.changed);
+  if (changed && isSet(parsed, 'dry-run')) lines.push('nothing was changed yet: without --dry-run, it is');
+  if (files.some((file) => file.applied)) lines.push(`restart ${report.target} to use it`);
+  if (report.action === 'install' && report.agent_id !== null && flagValue(parsed, 'hook') === undefined)
+    lines.push(`it is the agent ${report.agent_id}: --agent-id names another one`);
+  if (lacksInstructions(report, parsed))
+    lines.push(
+      `${report.target} has no instructions for all projects: --project <folder> writes those of one`,
+    );
+  if (process.argv[1]!.includes('_npx'))
+    lines.push(
+      'this program runs from the cache of npx, which npm may empty: install it (npm install --global mnemesh)',
+    );
+  return `${lines.join('\n')}\n`;
+}
+
+const lacksInstructions = ({ target, action, instructions }: Report, parsed: ParsedArguments) =>
+  action === 'install' &&
+  instructions === null &&
+  !isSet(parsed, 'no-instructions') &&
+  flagValue(parsed, 'hook') === undefined &&
+  instructionsPlace(target, '', []) !== null;
+
+function fileLines(
+  { target, action }: Report,
+  { config, changed, applied, backup, changes }: Told,
+): string[] {
   if (!changed) {
     const how = action === 'install' ? 'has this program already' : 'does not have this program';
-    return `${target}: ${config} ${how}\n`;
+    return [`${target}: ${config} ${how}`];
   }
-  const head = `${target}: ${applied ? 'changed' : 'would change'} ${config}`;
-  const end = applied
-    ? [...(backup === null ? [] : [`the old file is ${backup}`]), 'restart the client to use it']
-    : ['nothing was changed yet: --apply changes it'];
-  return `${[head, ...changes.map((line) => `  ${line}`), ...end].join('\n')}\n`;
+  return [
+    `${target}: ${applied ? 'changed' : 'would change'} ${config}`,
+    ...changes.map((line) => `  ${line}`),
+    ...(backup === null ? [] : [`the old file is ${backup}`]),
+  ];
 }

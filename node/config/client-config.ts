@@ -11,7 +11,9 @@ export const CLIENT_FILES: Readonly<Record<string, string>> = {
   'claude-desktop':
     platform() === 'darwin'
       ? 'Library/Application Support/Claude/claude_desktop_config.json'
-      : '.config/Claude/claude_desktop_config.json',
+      : platform() === 'win32'
+        ? 'AppData/Roaming/Claude/claude_desktop_config.json'
+        : '.config/Claude/claude_desktop_config.json',
   cursor: '.cursor/mcp.json',
   windsurf: '.codeium/windsurf/mcp_config.json',
   'gemini-cli': '.gemini/settings.json',

@@ -80,14 +80,18 @@ export function explicitAgentId(
   return typeof claimed === 'string' ? claimed : null;
 }
 
+/** The id of a client of a machine, the same for each of its processes unless a suffix tells them apart. */
+export function clientAgentId(client: string, hostname: string, suffix = ''): string {
+  const host = agentIdPart(hostname);
+  const at = host === '' ? '' : `@${host.slice(0, 48)}`;
+  const name = agentIdPart(client).slice(0, AGENT_ID_LENGTH_MAX - 3 - at.length - suffix.length);
+  return `ai:${name}${at}${suffix}`;
+}
+
 function madeId({ process, uuid8 }: LocalIdentity, clientName: string | null): string {
   const host = agentIdPart(process.hostname);
-  const client = agentIdPart(clientName ?? '');
   const suffix = `:pid-${process.pid}`;
-  if (client !== '') {
-    const at = host === '' ? '' : `@${host.slice(0, 48)}`;
-    return `ai:${client.slice(0, AGENT_ID_LENGTH_MAX - 3 - at.length - suffix.length)}${at}${suffix}`;
-  }
+  if (agentIdPart(clientName ?? '') !== '') return clientAgentId(clientName!, process.hostname, suffix);
   if (host !== '') return `host:${host.slice(0, 64)}${suffix}-${uuid8}`;
   return `anonymous${suffix}-${uuid8}`;
 }

@@ -9,12 +9,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'smol-toml';
-import { editBlock } from '../../../cli/install/edit-block.js';
-import { editJson } from '../../../cli/install/edit-json.js';
+import { editBlock, HASH_MARKS, MARKDOWN_MARKS } from '../../../cli/install/edit-block.js';
+import { editJson, memberOf } from '../../../cli/install/edit-json.js';
 import { lineChanges } from '../../../cli/install/line-changes.js';
+import { clientAgentId } from '../../../node/identity/local-caller.js';
 import { MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import fc from '../../support/properties.js';
 import { run } from './cli-process.js';
@@ -24,15 +26,47 @@ type Row = Record<string, unknown>;
 /** The file of each client below its user's folder. */
 const FILES: Readonly<Record<string, string>> = {
   'claude-code': '.claude.json',
-  openclaw: '.openclaw/openclaw.json',
-  cursor: '.cursor/mcp.json',
-  cline: '.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
-  continue: '.continue/mcpServers/mnemesh.yaml',
-  windsurf: '.codeium/windsurf/mcp_config.json',
   'claude-desktop': '.config/Claude/claude_desktop_config.json',
+  cursor: '.cursor/mcp.json',
+  vscode: '.config/Code/User/mcp.json',
+  windsurf: '.codeium/windsurf/mcp_config.json',
+  zed: '.config/zed/settings.json',
   codex: '.codex/config.toml',
-  'grok-cli': '.grok/config.toml',
   'gemini-cli': '.gemini/settings.json',
+  opencode: '.config/opencode/opencode.json',
+  cline: '.cline/data/settings/cline_mcp_settings.json',
+  continue: '.continue/mcpServers/mnemesh.yaml',
+  'grok-cli': '.grok/config.toml',
+  openclaw: '.openclaw/openclaw.json',
+};
+
+/** The files of instructions for all projects, and in one project. */
+const INSTRUCTIONS: Readonly<Record<string, readonly [user: string | null, project: string | null]>> = {
+  'claude-code': ['.claude/CLAUDE.md', 'CLAUDE.md'],
+  'claude-desktop': [null, null],
+  cursor: [null, '.cursor/rules/mnemesh.mdc'],
+  vscode: [
+    '.config/Code/User/prompts/mnemesh.instructions.md',
+    '.github/instructions/mnemesh.instructions.md',
+  ],
+  windsurf: ['.codeium/windsurf/memories/global_rules.md', '.windsurf/rules/mnemesh.md'],
+  zed: [null, 'AGENTS.md'],
+  codex: ['.codex/AGENTS.md', 'AGENTS.md'],
+  'gemini-cli': ['.gemini/GEMINI.md', 'GEMINI.md'],
+  opencode: ['.config/opencode/AGENTS.md', 'AGENTS.md'],
+  cline: ['.cline/rules/mnemesh.md', '.clinerules/mnemesh.md'],
+  continue: ['.continue/rules/mnemesh.md', '.continue/rules/mnemesh.md'],
+  'grok-cli': [null, 'AGENTS.md'],
+  openclaw: [null, null],
+};
+
+const agentOf = (client: string) => clientAgentId(client, hostname());
+
+/** The entry of this program in a client's JSON. */
+const entryIn = (text: string): Row => {
+  const { mcpServers, mcp, servers, context_servers } = JSON.parse(text) as Record<string, Row | undefined>;
+  const found = mcpServers ?? servers ?? context_servers ?? (mcp!['servers'] as Row | undefined) ?? mcp!;
+  return found['mnemesh'] as Row;
 };
 
 function user() {
@@ -47,7 +81,9 @@ function user() {
     return { code, out, err };
   };
   const json = async (...args: string[]) => {
-    const { code, out, err } = await install(...args, '--json');
+    const [first, ...rest] = args;
+    const words = first === '--uninstalled' ? ['uninstall', ...rest] : ['install', ...args];
+    const { code, out, err } = await run(home, [...words, '--json'], { env: { HOME: home } });
     return { code, ...(JSON.parse(out === '' ? err : out) as Row) } as Row;
   };
   return { home, file, write, install, json, read: (client: string) => readFileSync(file(client), 'utf8') };
@@ -59,43 +95,80 @@ describe('install', { timeout: 240_000 }, () => {
   for (const client of Object.keys(FILES)) {
     it(`gets into ${client} and out of it again`, async () => {
       const { file, json, read, home } = user();
-      const shown = await json(client);
+      const shown = await json(client, '--dry-run');
       assert.deepEqual(
-        {
-          code: shown['code'],
-          config: shown['config'],
-          changed: shown['changed'],
-          applied: shown['applied'],
-        },
-        { code: 0, config: file(client), changed: true, applied: false },
+        [shown['code'], shown['config'], shown['changed'], shown['applied']],
+        [0, file(client), true, false],
       );
       assert.equal(existsSync(file(client)), false);
 
-      assert.equal((await json(client, '--apply'))['applied'], true);
+      const done = await json(client);
+      assert.equal(done['applied'], true);
+      assert.equal(done['agent_id'], agentOf(client));
       const text = read(client);
-      const words = [process.execPath, MAIN, 'mcp'];
-      if (/\.json$/.test(file(client))) {
-        const at = JSON.parse(text) as { mcpServers?: Row; mcp?: { servers: Row } };
-        const entry = (at.mcpServers ?? at.mcp!.servers)['mnemesh'];
-        assert.deepEqual(entry, { command: words[0], args: words.slice(1), env: { SVC_HOME: home } });
+      const [command, ...args] = [process.execPath, MAIN, 'mcp'];
+      const env = { SVC_AGENT_ID: agentOf(client), SVC_HOME: home };
+      if (client === 'opencode') {
+        const entry = { type: 'local', enabled: true, command: [command, ...args], environment: env };
+        assert.deepEqual(entryIn(text), entry);
+      } else if (/\.json$/.test(file(client))) {
+        const type = client === 'vscode' ? { type: 'stdio' } : {};
+        assert.deepEqual(entryIn(text), { ...type, command, args, env });
       } else if (/\.toml$/.test(file(client))) {
         const { mcp_servers } = JSON.parse(JSON.stringify(parse(text))) as { mcp_servers: Row };
-        assert.deepEqual(mcp_servers, {
-          mnemesh: { command: words[0], args: words.slice(1), env: { SVC_HOME: home } },
-        });
+        assert.deepEqual(mcp_servers, { mnemesh: { command, args, env } });
       } else {
-        for (const line of ['mcpServers:', '  - name: mnemesh', `    command: ${JSON.stringify(words[0])}`])
+        for (const line of ['mcpServers:', '  - name: mnemesh', `    command: ${JSON.stringify(command)}`])
           assert.ok(text.split('\n').includes(line), line);
       }
-      assert.equal((await json(client, '--apply'))['changed'], false);
+      assert.equal((await json(client))['changed'], false);
       assert.deepEqual(backupsOf(file(client)), []);
+      // It stays the agent that it was named.
+      assert.equal((await json(client, '--agent-id', 'ai:mine'))['changed'], true);
+      assert.equal((await json(client))['agent_id'], 'ai:mine');
+      assert.ok(read(client).includes('ai:mine'));
 
-      const gone = await json(client, '--uninstall', '--apply');
+      const named = read(client);
+      const gone = await json('--uninstalled', client);
       assert.equal(gone['applied'], true);
-      assert.equal(readFileSync(String(gone['backup']), 'utf8'), text);
+      assert.equal(readFileSync(String(gone['backup']), 'utf8'), named);
       if (client === 'continue') assert.equal(existsSync(file(client)), false);
       else assert.ok(!read(client).includes('mnemesh'));
-      assert.equal((await json(client, '--uninstall'))['changed'], false);
+      assert.equal((await json('--uninstalled', client))['changed'], false);
+    });
+
+    it(`puts instructions where ${client} reads them, and takes them out again`, async () => {
+      const { home, json, install } = user();
+      const project = join(home, 'work');
+      mkdirSync(project);
+      const [own, inProject] = INSTRUCTIONS[client]!;
+      for (const [path, flags] of [
+        [own === null ? null : join(home, own), []],
+        [inProject === null ? null : join(project, inProject), ['--project', project]],
+      ] as const) {
+        if (path !== null && !path.includes('mnemesh.')) {
+          mkdirSync(dirname(path), { recursive: true });
+          writeFileSync(path, '# Mine\n');
+        }
+        const { instructions } = (await json(client, ...flags)) as { instructions: Row | null };
+        assert.equal(instructions?.['config'] ?? null, path);
+        if (path === null) continue;
+        const text = readFileSync(path, 'utf8');
+        assert.match(
+          text,
+          /<!-- >>> mnemesh [^\n]+ >>> -->\n## Memory[\s\S]+memory_recall[\s\S]+<!-- <<< mnemesh <<< -->\n$/,
+        );
+        assert.match(text, path.includes('mnemesh.') ? /^(---\n|<!--)/ : /^# Mine\n\n<!--/);
+        assert.equal(((await json(client, ...flags))['instructions'] as Row)['changed'], false);
+        await json('--uninstalled', client, '--no-instructions', ...flags);
+        assert.equal(readFileSync(path, 'utf8'), text);
+        await json('--uninstalled', client, ...flags);
+        if (path.includes('mnemesh.')) assert.equal(existsSync(path), false);
+        else assert.equal(readFileSync(path, 'utf8'), '# Mine\n');
+      }
+      const { out } = await install(client);
+      const hint = own === null && inProject !== null;
+      assert.equal(out.includes('has no instructions for all projects: --project <folder>'), hint, out);
     });
   }
 
@@ -141,7 +214,11 @@ describe('install', { timeout: 240_000 }, () => {
     assert.equal(code, 0);
     assert.deepEqual(JSON.parse(readFileSync(other, 'utf8')), {
       mcpServers: {
-        mnemesh: { command: '/opt/mnemesh', args: ['mcp', '--db', '/data/x.db'], env: { SVC_HOME: home } },
+        mnemesh: {
+          command: '/opt/mnemesh',
+          args: ['mcp', '--db', '/data/x.db'],
+          env: { SVC_AGENT_ID: agentOf('cursor'), SVC_HOME: home },
+        },
       },
     });
   });
@@ -187,10 +264,10 @@ describe('install', { timeout: 240_000 }, () => {
   it('refuses what it cannot edit safely, and says what to add by hand', async () => {
     const { write, read, install } = user();
     for (const [client, text, problem] of [
-      ['openclaw', '{ // mine\n mcp: {} }', /is not plain JSON \(it may have comments\)/],
+      ['openclaw', '{ // mine\n mcp: {} }', /is neither JSON nor JSON with comments/],
       ['cursor', '[]', /is no JSON object/],
       ['windsurf', '{"mcpServers": 7}', /has a "mcpServers" that is no object/],
-      ['gemini-cli', '{"mcpServers": {}, "mcpServers": {"a": {}}, "b": {}', /is not plain JSON/],
+      ['gemini-cli', '{"mcpServers": {}, "mcpServers": {"a": {}}, "b": {}', /is neither JSON nor/],
       ['codex', 'model = ', /is not TOML/],
     ] as const) {
       write(client, text);
@@ -227,9 +304,11 @@ describe('install', { timeout: 240_000 }, () => {
     const { install } = user();
     const { out } = await install('codex', '--dry-run');
     assert.match(out, /^codex: would change \S+config\.toml\n {2}\+ # >>> mnemesh/);
-    assert.match(out, /nothing was changed yet: --apply changes it\n$/);
+    assert.match(out, /\ncodex: would change \S+AGENTS\.md\n {2}\+ <!-- >>> mnemesh/);
+    assert.match(out, /nothing was changed yet: without --dry-run, it is\n/);
     for (const [args, problem] of [
-      [['emacs'], /"emacs" is not one of claude-code, openclaw, cursor/],
+      [['emacs'], /"emacs" is not one of claude-code, claude-desktop, cursor/],
+      [['cursor', '--agent-id', 'a b'], /agent_id must be 1 to 128 characters/],
       [[], /missing required argument: <target>/],
       [['codex', '--apply', '--dry-run'], /--apply and --dry-run contradict each other/],
       [['claude-code', '--hook', 'lunch'], /--hook: "lunch" is not one of/],
@@ -271,11 +350,33 @@ describe('edits of the files of clients', () => {
     );
   });
 
+  it('keep the comments and the commas of settings that are JSON with comments', () => {
+    for (const text of [
+      '// Zed\n{\n  "a": "// no comment, ]", // x\n  /* c, */\n  "context_servers": {\n    // mine\n    "o": { "command": "x", },\n  },\n}\n',
+      '{\n  "context_servers": {\n    "o": {} // last\n  }\n}\n',
+      '{\n  "context_servers": {\n    // none yet\n  },\n}\n',
+      '{\n  "a": [1, 2,], // b\n}\n',
+    ]) {
+      const path = ['context_servers', 'mnemesh'];
+      const put = editJson(text, path, { command: 'c', args: ['//'] });
+      assert.deepEqual(memberOf(put, path), { command: 'c', args: ['//'] });
+      const gone = editJson(put, path, undefined);
+      assert.equal(memberOf(gone, path), undefined);
+      for (const comment of text.match(/\/\/ \w+|\/\*.*?\*\//g)!)
+        for (const each of [put, gone]) assert.ok(each.includes(comment), `${comment}: ${each}`);
+      assert.ok(gone.includes('"command": "x", }') || !text.includes('"x"'), gone);
+    }
+    const around = '{\n  "mnemesh": {}, // own\n  // of b\n  "b": 1\n}\n';
+    assert.equal(editJson(around, ['mnemesh'], undefined), '{ // own\n  // of b\n  "b": 1\n}\n');
+  });
+
   it('put one block, and take it out without a trace', () => {
     for (const text of ['', 'a\n', 'a\n\nb\n']) {
-      const put = editBlock(text, ['one']);
-      assert.equal(editBlock(editBlock(put, ['two']), ['one']), put);
-      assert.equal(editBlock(put, null), text);
+      for (const marks of [HASH_MARKS, MARKDOWN_MARKS]) {
+        const put = editBlock(text, ['one'], marks);
+        assert.equal(editBlock(editBlock(put, ['two'], marks), ['one'], marks), put);
+        assert.equal(editBlock(put, null, marks), text);
+      }
     }
   });
 

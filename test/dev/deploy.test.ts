@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { findCommand } from '../../cli/find-command.js';
+import { GLOBAL_FLAGS } from '../../cli/global-flags.js';
+
+const PROJECT = join(import.meta.dirname, '../../..');
+const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
+
+interface Compose {
+  readonly services: Readonly<
+    Record<string, { readonly build: { readonly dockerfile: string }; readonly volumes: readonly string[] }>
+  >;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+/** Fails unless the words are a command of this program with flags that it has. */
+async function expectCommand(words: readonly string[]): Promise<void> {
+  const route = await findCommand(words);
+  assert.equal(route.kind, 'command', words.join(' '));
+  if (route.kind !== 'command') return;
+  const known = [...route.command.flags, ...GLOBAL_FLAGS].map(({ name }) => `--${name}`);
+  for (const flag of words.filter((word) => word.startsWith('--')))
+    assert.ok(known.includes(flag), words.join(' '));
+}
+
+describe('the files for containers', () => {
+  it('start a command that this program has, from the image that they build', async () => {
+    const dockerfile = read('docs/deploy/Dockerfile');
+    const listOf = (name: string) =>
+      JSON.parse(new RegExp(`^${name} (\\[.+\\])$`, 'm').exec(dockerfile)![1]!);
+    assert.deepEqual(listOf('ENTRYPOINT'), ['mnemesh']);
+    await expectCommand(listOf('CMD'));
+    const { services, volumes } = parse(read('docs/deploy/compose.yaml'), { merge: true }) as Compose;
+    assert.deepEqual(Object.keys(services), ['one', 'two', 'three']);
+    for (const [name, service] of Object.entries(services)) {
+      assert.equal(service.build.dockerfile, 'docs/deploy/Dockerfile');
+      assert.deepEqual(service.volumes, [`${name}:/data`]);
+      assert.ok(name in volumes);
+    }
+  });
+
+  it('are joined by commands of the page that this program has', async () => {
+    const page = read('docs/operating.md');
+    const section = page.slice(
+      page.indexOf('## Containers'),
+      page.indexOf('\n## ', page.indexOf('## Containers') + 4),
+    );
+    const commands = [...section.matchAll(/exec (?:-T )?(?:one|two|three) mnemesh ([^|\n]+)/g)].map(
+      ([, words]) =>
+        words!
+          .trim()
+          .replace(/"[^"]*"/g, 'text')
+          .split(/\s+/),
+    );
+    assert.ok(commands.length >= 5, section);
+    for (const words of commands) await expectCommand(words);
+  });
+});
