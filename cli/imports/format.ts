@@ -54,8 +54,8 @@ export interface Head {
   readonly list: string | null;
 }
 
-/** Hears what was left out of a file. */
-export type Tell = (problem: string) => void;
+/** Hears what was left out of a file, or what is worth to know of a row that was `taken` all the same. */
+export type Tell = (problem: string, outcome?: 'taken') => void;
 
 /** How the files of another program are found and read. Reading throws UnreadableError where nothing can be read. */
 export interface ForeignFormat {

@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from 'node:fs';
+import { createReadStream, realpathSync, statSync } from 'node:fs';
 import type { Caller } from '../../node/identity/caller.js';
 import { systemCrypto } from '../../node/seams.js';
 import { storeNamespaceProblem } from '../../protocol/base/ids.js';
@@ -14,7 +14,7 @@ import { Progress } from '../progress.js';
 import type { Terminal } from '../terminal.js';
 import { oneLine } from '../views/text.js';
 import { type Found, findFormat, IMPORTED } from './find-format.js';
-import { FORMATS, type FormatName } from './format.js';
+import { FORMATS, type FormatName, type Tell } from './format.js';
 import { ImportReport } from './import-report.js';
 import { Importer } from './importer.js';
 import { importOwnExport } from './own-export.js';
@@ -111,9 +111,8 @@ async function filesAt(path: string, problems: string[]): Promise<Result<SourceF
     return fail('INVALID_ARGUMENT', 'cannot read the input: there is no such file; nothing was imported');
   if (kind.isDirectory())
     return filesBelow(path, { add: (at, problem) => problems.push(`${at}: ${problem}`) }, IMPORTED);
-  return kind.isFile()
-    ? ok([fileAt(path)])
-    : fail('INVALID_ARGUMENT', `cannot read the input: ${path} is neither a file nor a folder`);
+  // A pipe of a shell (`<(command)`) can be read only once.
+  return ok([kind.isFile() ? fileAt(path) : await standardInput(createReadStream(path), path)]);
 }
 
 interface Source {
@@ -163,10 +162,17 @@ async function importForeign(
 
 /** Names a source, where its memories go, and whose they are: the same words give the same memories. */
 function sourceOf(path: string, format: string, namespace: string, { viewer }: Caller): string {
-  const real = path === '-' ? '-' : realpathSync(path);
+  const kind = path === '-' ? undefined : statSync(path, { throwIfNoEntry: false });
+  // Pipes have other names each time.
+  const real = kind?.isFile() === true || kind?.isDirectory() === true ? realpathSync(path) : '-';
   const whose = viewer.all ? '' : viewer.agentId;
   return systemCrypto.sha256Hex(JSON.stringify([format, real, namespace, whose]));
 }
+
+const telling =
+  ({ path }: SourceFile, report: ImportReport): Tell =>
+  (what, outcome) =>
+    outcome === 'taken' ? report.notice(`${path}: ${what}`) : report.problem(path, what);
 
 async function readAll(
   files: Source['found']['files'],
@@ -179,7 +185,7 @@ async function readAll(
   try {
     for (const { file, format } of files) {
       try {
-        for await (const row of format.read(file, (what) => report.problem(file.path, what))) {
+        for await (const row of format.read(file, telling(file, report))) {
           const taken = await importer.take(row);
           if (!taken.ok) return taken;
           progress.say(`${report.total} (${Math.floor((before / Math.max(1, all)) * 100)} %)`);

@@ -248,7 +248,10 @@ export class Importer {
   /** A quota that is used up ends the import; any other refusal is of one row. */
   private refused({ from, text }: Ready, { code, message }: { code: string; message: string }): Result<null> {
     if (code === 'QUOTA_EXCEEDED')
-      return fail('QUOTA_EXCEEDED', `${message}; the same call imports the rest when there is room again`);
+      return fail(
+        'QUOTA_EXCEEDED',
+        `${message}; the same call imports the rest when there is room again, or after SVC_MAX_MEMORIES_PER_DAY was raised`,
+      );
     this.parts.report.problem(from, `"${text.title}": ${message}`);
     return ok(null);
   }

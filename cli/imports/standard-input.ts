@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import type { SourceFile } from '../mine/source-file.js';
 import { HEAD_BYTES } from './source-head.js';
 
-/** Standard input as a file that can be looked at, and then read once. */
-export async function standardInput(stream: Readable): Promise<SourceFile> {
+/** Standard input, or another stream, as a file that can be looked at, and then read once. */
+export async function standardInput(stream: Readable, path = 'standard input'): Promise<SourceFile> {
   const rest = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   const head: Uint8Array[] = [];
   let length = 0;
@@ -18,5 +18,5 @@ export async function standardInput(stream: Readable): Promise<SourceFile> {
     if (bytesMax !== undefined && bytesMax <= HEAD_BYTES) return;
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
   }
-  return { path: 'standard input', size: length, read };
+  return { path, size: length, read };
 }

@@ -42,7 +42,7 @@ async function noteOf(file: SourceFile, tell: Tell): Promise<Note> {
   if (found === null) return { members: {}, body: text };
   const read = await readFrontMatter(found[1]!);
   // A note is worth keeping without its members; its whole text then says what they were.
-  if (!read.ok) tell(`its front matter is taken as text: ${read.problem}`);
+  if (!read.ok) tell(`its front matter is taken as text: ${read.problem}`, 'taken');
   return read.ok ? { members: read.members, body: text.slice(found[0].length) } : { members: {}, body: text };
 }
 

@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { PROJECT } from '../../architecture/source-files.js';
-import { temporaryFolder } from '../../support/daemon-process.js';
+import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { until } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
 type Row = Record<string, unknown>;
@@ -220,6 +232,61 @@ describe('import of other sources', { timeout: 240_000 }, () => {
     const again = await imports();
     assert.equal(again.json['run'], first.json['run']);
     assert.deepEqual(counts(again).slice(0, 3), [1, 0, 2]);
+  });
+
+  it('is complete after a kill in the middle and another call, and goes back as one run', async () => {
+    const { home, source, command } = node();
+    const file = join(source, 'rows.jsonl');
+    const lines = Array.from({ length: 3000 }, (_, n) => JSON.stringify({ id: n, text: `fact ${n}` }));
+    writeFileSync(file, lines.join('\n'));
+    const env = { SVC_MAX_MEMORIES_PER_DAY: '10000' };
+    const child = spawn(process.execPath, [MAIN, 'import', file], { env: cleanEnvironment(home, env) });
+    const closed = once(child, 'close');
+    const journals = join(home, 'mnemesh.db.imports');
+    await until('the import has stored some batches', () => {
+      const [journal] = existsSync(journals) ? readdirSync(journals) : [];
+      return (
+        journal !== undefined && readFileSync(join(journals, journal), 'utf8').split('"rows"').length > 4
+      );
+    });
+    child.kill('SIGKILL');
+    await closed;
+    const stats = async () => (await command('stats')).json['total'] as number;
+    const before = await stats();
+    assert.ok(before > 0 && before < 3000, `${before} were stored`);
+    const again = await run(home, ['import', file, '--json'], { env });
+    const done = JSON.parse(again.out) as Row;
+    assert.equal(Number(done['imported']) + Number(done['unchanged']), 3000);
+    assert.equal(await stats(), 3000);
+    const runs = (await command('import', '--runs')).json['runs'] as Row[];
+    assert.deepEqual([runs.length, runs[0]!['run']], [1, done['run']]);
+    const undone = await command('import', '--undo', String(done['run']));
+    assert.deepEqual([undone.json['removed'], undone.json['left']], [3000, 0]);
+    assert.deepEqual(auditLog(join(home, 'mnemesh.db')), []);
+  });
+
+  it('says what to do when the quota of a day ends it', async () => {
+    const { home } = node();
+    const env = { SVC_MAX_MEMORIES_PER_DAY: '2' };
+    const ended = await run(home, ['import', join(FIXTURES, 'notes')], { env });
+    assert.equal(ended.code, 1);
+    assert.match(ended.err, /the same call imports the rest .* SVC_MAX_MEMORIES_PER_DAY .*; imported 2 mem/);
+    const rest = await run(home, ['import', join(FIXTURES, 'notes'), '--json']);
+    assert.deepEqual(counts({ json: JSON.parse(rest.out) as Row }).slice(0, 3), [1, 0, 2]);
+  });
+
+  it('takes standard input, a note with a front matter that is no YAML, and nothing that links lead to', async () => {
+    const { home, source, imports } = node('notes');
+    const text = readFileSync(join(FIXTURES, 'table.csv'), 'utf8');
+    const piped = await run(home, ['import', '--json', '--dry-run'], { stdin: text });
+    assert.equal((JSON.parse(piped.out) as Row)['format'], 'csv');
+    writeFileSync(join(source, 'odd.md'), '---\ntitle: [odd: yaml\n---\nThe body\n');
+    writeFileSync(join(source, 'binary.md'), Buffer.from([0, 1, 255]));
+    symlinkSync('/etc', join(source, 'link'));
+    const done = await imports('--dry-run');
+    assert.deepEqual([done.code, ...counts(done)], [1, 4, 0, 0, 0, 1, 2]);
+    assert.deepEqual(done.json['problems'], ['binary.md: is not valid UTF-8']);
+    assert.match(String(done.json['notices']), /link: is a link that leads out.*odd\.md: its front matter/);
   });
 
   it('makes one memory of each row in two imports at the same time', async () => {
