@@ -1,14 +1,17 @@
 /**
- * TOON, the row format of list answers: a line of counts, a header with the columns, one line for each row
- * (reference-mcp-cli §5.3). It is this service's own small format, not the format of the npm library with that name.
+ * TOON, the row format of list answers: a line of counts, a header with the columns, then the rows (reference-mcp-cli §5.3).
+ * A row begins at the start of a line; the text in its last column keeps its lines, and each further one begins with two
+ * spaces. It is this service's own small format, not the format of the npm library with that name.
  */
 
-import { escapeUnprintable } from '../../protocol/base/unprintable.js';
+import { escapeUnprintable, UNPRINTABLE } from '../../protocol/base/unprintable.js';
+
+import { CUT_MARK } from './cut-mark.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * `note` says why a recall searched by words only. `truncated` and `next_offset` appear only in an answer that the byte limit
+ * `note` says why a recall searched by words only, `cut` how to read what the passages leave out. `truncated` and `next_offset` appear only in an answer that the byte limit
  * ended early; nothing is cut silently.
  */
 const META = [
@@ -22,7 +25,9 @@ const META = [
   'standards_omitted',
   'namespaces_below',
   'namespace_meant',
+  'cut',
 ] as const;
+const HOW_TO_READ_ON = '[+n] counts the characters left out; memory_get reads the whole text';
 const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
 const COLUMNS = [
   'id',
@@ -53,7 +58,7 @@ const COMPACT_COLUMNS = [
 /**
  * Renders the rows of an answer. Search results use the same `memories` header as memories; `meta`, `links` and
  * `recall_id` are not part of the format, and a text only where the caller asked for one. Every line ends with a line
- * feed, and no value has a character that ends a value or a line.
+ * feed, and no value begins a row or another value.
  */
 export function toon(
   answer: Record<string, unknown>,
@@ -63,12 +68,14 @@ export function toon(
   textColumn: 'passage' | 'content' | null = null,
 ): string {
   const columns = [...(compact ? COMPACT_COLUMNS : COLUMNS), ...(textColumn === null ? [] : [textColumn])];
-  let text = metaLine(answer);
+  const rows = objectsOf(answer[rowsKey]);
+  const cut = textColumn === 'passage' && rows.some(({ passage }) => CUT_MARK.test(String(passage ?? '')));
+  let text = metaLine(cut ? { ...answer, cut: HOW_TO_READ_ON } : answer);
   const standards = standardsOf(answer);
   if (standards.length > 0) {
-    text += `standards[${STANDARD_COLUMNS.join('|')}]:\n${rowLines(standards, STANDARD_COLUMNS)}`;
+    text += `standards[${STANDARD_COLUMNS.join('|')}]:\n${rowLines(standards, STANDARD_COLUMNS, 'content')}`;
   }
-  return `${text}memories[${columns.join('|')}]:\n${rowLines(objectsOf(answer[rowsKey]), columns)}`;
+  return `${text}memories[${columns.join('|')}]:\n${rowLines(rows, columns, textColumn)}`;
 }
 
 function metaLine(answer: Json): string {
@@ -88,8 +95,11 @@ function objectsOf(value: unknown): Json[] {
   return value.filter((item) => typeof item === 'object' && item !== null) as Json[];
 }
 
-function rowLines(rows: readonly Json[], columns: readonly string[]): string {
-  return rows.map((row) => `${columns.map((column) => cell(columnValue(row, column))).join('|')}\n`).join('');
+/** The text column is the last one of a row, so nothing in it can be taken for a further value. */
+function rowLines(rows: readonly Json[], columns: readonly string[], textColumn: string | null): string {
+  const value = (row: Json, column: string) =>
+    column === textColumn ? textLines(String(row[column] ?? '')) : cell(columnValue(row, column));
+  return rows.map((row) => `${columns.map((column) => value(row, column)).join('|')}\n`).join('');
 }
 
 /** The agent is in the metadata of a row. */
@@ -115,7 +125,6 @@ function cell(value: unknown): string {
 const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
   '|': '\\|',
-  ':': '\\:',
   '\n': '\\n',
   '\r': '\\r',
 };
@@ -123,7 +132,23 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** A text that ends no value and no line, and that a terminal shows in its order. */
 function escapeText(text: string): string {
   return escapeUnprintable(
-    text.replace(/[\\|:\n\r]/g, (character) => ESCAPES[character]!),
+    text.replace(/[\\|\n\r]/g, (character) => ESCAPES[character]!),
     '\t',
   );
+}
+
+/** A backslash that could be taken for the beginning of an escape, and what is escaped. */
+const ESCAPED = new RegExp(`\\\\(?=[\\\\u]|${UNPRINTABLE.source})|${UNPRINTABLE.source}`, 'gu');
+
+/**
+ * A text as it is, line by line. Only what ends a line for some reader, or turns the direction of the text, is `\u` with four
+ * hex digits, and a backslash before such an escape, a `u` or a backslash is two.
+ */
+function textLines(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line) =>
+      line.replaceAll(ESCAPED, (found) => (found === '\\' ? '\\\\' : escapeUnprintable(found, '\t'))),
+    )
+    .join('\n  ');
 }

@@ -1,5 +1,5 @@
 /** What ends a line for some reader, steers a terminal, or turns the direction of the text around it. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+export const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** The text with each such character as `\uXXXX`, except those in `kept`. JSON with such a text keeps its value. */
 export function escapeUnprintable(text: string, kept = ''): string {

@@ -31,6 +31,11 @@ export class TermFinder {
     this.roots = [...new Set(roots)];
   }
 
+  /** The number of terms. */
+  get size(): number {
+    return this.roots.length;
+  }
+
   /** Where the terms are, in the order of the text. */
   places(text: string): FoundTerm[] {
     const folded = text.toLowerCase();

@@ -227,6 +227,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       namespace: place,
       limit: fc.integer({ min: 1, max: 5 }),
       include_archived: fc.boolean(),
+      content: mostly(fc.constantFrom('full', 'passage', 'none'), 'all'),
       format: mostly(fc.constant('json'), 'xml'),
     },
     { requiredKeys: ['query'] },

@@ -7,6 +7,7 @@ import { filterFields, filterFor, omittedDamaged, pageEnd } from '../shared/filt
 import { given } from '../shared/hooked.js';
 import { shownMemories } from '../shared/shown-memories.js';
 import { emptyAbove } from './empty-above.js';
+import { Passages } from './passage.js';
 
 /** Finds memories that contain every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({
@@ -20,10 +21,24 @@ export const memorySearch = defineOperation({
     as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
     source_uri: fields.sourceUri.optional(),
     include_archived: fields.includeArchived.optional(),
+    content: z
+      .enum(['passage', 'full', 'none'])
+      .describe('Text beside each title: the matching passage, the full text, or none')
+      .optional(),
     format: fields.format.default('json'),
   }),
   output: z.object({
-    results: z.array(fields.memoryOutput),
+    results: z.array(
+      fields.memoryOutput.partial({ content: true }).and(
+        z.looseObject({
+          score: z
+            .number()
+            .describe('With content: how closely the words stand together in the title or text, 0 to 1')
+            .optional(),
+          passage: z.string().optional(),
+        }),
+      ),
+    ),
     count: z.int(),
     ...fields.pageEnd,
     ...fields.omittedDamaged,
@@ -39,6 +54,7 @@ export const memorySearch = defineOperation({
     description:
       'Find the notes that contain every word of a query exactly, such as an error code or a name. For a question use memory_recall.',
     defaults: { format: 'toon_compact' },
+    toonDefaults: { content: 'passage' },
   },
   cli: {
     command: 'search',
@@ -84,7 +100,7 @@ export const memorySearch = defineOperation({
     const results = await shownMemories(call, result.value.memories);
     const below = results.length === 0 ? await emptyAbove(call, filter.namespace) : {};
     return ok({
-      results,
+      results: withTexts(results, query, input.content),
       count: results.length,
       ...pageEnd(result.value.nextOffset),
       ...omittedDamaged(result.value),
@@ -94,6 +110,24 @@ export const memorySearch = defineOperation({
     });
   },
 });
+
+/** The rows with the text that the caller wants, and how well each fits; as they are where the caller says nothing. */
+function withTexts<R extends { readonly title: string; readonly content: string }>(
+  rows: readonly R[],
+  query: string,
+  wanted: 'passage' | 'full' | 'none' | undefined,
+): R[] {
+  if (wanted === undefined) return [...rows];
+  const passages = new Passages(query);
+  return rows.map((row) => {
+    const { content, ...rest } = row;
+    const score = Math.round(passages.closeness(row.title, content) * 1000) / 1000;
+    if (wanted === 'full') return { ...row, score };
+    return (
+      wanted === 'none' ? { ...rest, score } : { ...rest, score, passage: passages.of(content) }
+    ) as never;
+  });
+}
 
 interface Asked {
   readonly query?: string | undefined;

@@ -1,4 +1,5 @@
 import { type FoundTerm, isUnspaced, TermFinder } from '../../../protocol/ranking/found-terms.js';
+import { cutMark } from '../../pipeline/cut-mark.js';
 
 /**
  * Characters of a passage: at most about 60 tokens, and of a short text about a quarter more than the least. A text is
@@ -15,7 +16,7 @@ export interface PassageLengths {
   readonly unspaced: number;
 }
 
-/** How far before the first term the beginning of its sentence is looked for. */
+/** How far before the first term the beginning of its sentence or line is looked for. */
 const LEAD_LENGTH = 60;
 const CUT = '…';
 
@@ -31,17 +32,26 @@ export class Passages {
   }
 
   /**
-   * The part of a text that holds the most terms of the query, on one line; the beginning when it holds none. An ellipsis
-   * marks what is cut.
+   * The part of a text that holds the most terms of the query, with its lines; the beginning when it holds none. An ellipsis
+   * marks what is cut, and `[+n]` at the end says how many characters.
    */
   of(content: string): string {
-    const text = content.replace(/\s+/g, ' ').trim();
+    const text = compact(content);
     const { length, least } = this.lengthFor(text);
     if (text.length <= length) return text;
-    const first = firstOfBest(this.finder.places(text), Math.max(least, length - LEAD_LENGTH));
+    const first = bestStretch(this.finder.places(text), Math.max(least, length - LEAD_LENGTH))?.at ?? null;
     const start = first === null ? 0 : beginningBefore(text, first);
     const end = endBefore(text, start, start + length);
-    return `${start > 0 ? CUT : ''}${text.slice(start, end).trim()}${end < text.length ? CUT : ''}`;
+    const part = text.slice(start, end).trim();
+    return `${start > 0 ? CUT : ''}${part}${end < text.length ? CUT : ''}${cutMark(text.length - part.length)}`;
+  }
+
+  /** How closely the words of the query stand together in a title or in a part of a text: 1 for all of them, 0 for none. */
+  closeness(title: string, content: string): number {
+    const { size } = this.finder;
+    if (size === 0) return 0;
+    const near = (text: string) => bestStretch(this.finder.places(text), SPACED.most)?.terms ?? 0;
+    return Math.max(near(title), near(compact(content))) / size;
   }
 
   private lengthFor(text: string): { readonly length: number; readonly least: number } {
@@ -55,8 +65,17 @@ export class Passages {
   }
 }
 
-/** Where the stretch with the most different terms begins; null without terms. */
-function firstOfBest(places: readonly FoundTerm[], length: number): number | null {
+/** A text without blank lines, spaces at the ends of lines, and runs of spaces inside them; the indentation stays. */
+const compact = (content: string): string =>
+  content
+    .split(/\r\n?|\n/)
+    .map((line) => line.trimEnd().replace(/(\S)\s+/gu, '$1 '))
+    .filter((line) => line !== '')
+    .join('\n')
+    .trim();
+
+/** The stretch with the most different terms, and their number; null without terms. */
+function bestStretch(places: readonly FoundTerm[], length: number) {
   let best: { readonly at: number; readonly terms: number } | null = null;
   for (const [index, { at }] of places.entries()) {
     const terms = new Set<number>();
@@ -65,7 +84,7 @@ function firstOfBest(places: readonly FoundTerm[], length: number): number | nul
     }
     if (best === null || terms.size > best.terms) best = { at, terms: terms.size };
   }
-  return best?.at ?? null;
+  return best;
 }
 
 /** The beginning of the sentence of a place, or of a word, if it is near. */
@@ -73,16 +92,18 @@ function beginningBefore(text: string, at: number): number {
   const from = Math.max(0, at - LEAD_LENGTH);
   if (from === 0) return 0;
   const lead = text.slice(from, at);
-  const sentence = Math.max(...['. ', '! ', '? ', '。', '！', '？'].map((end) => lead.lastIndexOf(end)));
+  const sentence = Math.max(
+    ...['\n', '. ', '! ', '? ', '。', '！', '？'].map((end) => lead.lastIndexOf(end)),
+  );
   if (sentence >= 0) return from + sentence + 1;
-  const word = lead.indexOf(' ');
+  const word = lead.search(/\s/u);
   return word === -1 ? whole(text, at) : from + word + 1;
 }
 
 /** The last end of a word in a stretch; the end of the stretch where it holds one long word. */
 function endBefore(text: string, start: number, limit: number): number {
   if (limit >= text.length) return text.length;
-  const space = text.lastIndexOf(' ', limit);
+  const space = Math.max(text.lastIndexOf(' ', limit), text.lastIndexOf('\n', limit));
   return space > start + (limit - start) / 2 ? space : whole(text, limit);
 }
 

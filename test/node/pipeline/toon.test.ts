@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { toon } from '../../../node/pipeline/toon.js';
 import { memoryJson } from '../../../protocol/memory/memory.js';
 import { aMemory } from '../../support/memories.js';
+import fc from '../../support/properties.js';
 
 const FULL =
   'memories[id|title|tier|namespace|priority|confidence|score|access_count|tags|source|created_at|updated_at|metadata]:\n';
@@ -43,15 +44,15 @@ test('prints the counts, the header and one escaped line for each row', () => {
     text,
     'count:1|mode:hybrid|tokens_used:3|budget_tokens:10\n' +
       FULL +
-      'm1|a\\|b\\:c|mid|team/x|5|0.5|0.123|0|x,y|api|2026-01-02T03\\:04\\:05.000Z|2026-01-02T03\\:04\\:05.000Z|' +
-      '{"agent_id"\\:"alice","n"\\:1}\n',
+      'm1|a\\|b:c|mid|team/x|5|0.5|0.123|0|x,y|api|2026-01-02T03:04:05.000Z|2026-01-02T03:04:05.000Z|' +
+      '{"agent_id":"alice","n":1}\n',
   );
 });
 
 test('the compact form takes the agent from the metadata', () => {
   assert.equal(
     toon({ memories: [row] }, 'memories', true),
-    `${COMPACT}m1|a\\|b\\:c|mid|team/x|5|0.123|x,y|alice\n`,
+    `${COMPACT}m1|a\\|b:c|mid|team/x|5|0.123|x,y|alice\n`,
   );
 });
 
@@ -76,7 +77,7 @@ test('escapes a backslash before everything else', () => {
 
 test('prints standards before the memories', () => {
   const standard = { id: 's1', title: 'House', content: 'be kind: always' };
-  const expected = `standards[id|title|content]:\ns1|House|be kind\\: always\n${COMPACT}`;
+  const expected = `standards[id|title|content]:\ns1|House|be kind: always\n${COMPACT}`;
   assert.equal(toon({ standard, memories: [] }, 'memories', true), expected);
   assert.equal(toon({ standards: [standard], memories: [] }, 'memories', true), expected);
 });
@@ -135,10 +136,23 @@ test('no text of a row makes a line or a cell', () => {
     for (const compact of [true, false]) {
       const text = toon({ memories: rows, standard, count: 1 }, 'memories', compact, 'passage');
       const code = `U+${sign.charCodeAt(0).toString(16)}`;
-      assert.equal(text.split(SPLIT).length, 6, code);
+      // The lines of a text, which begin with two spaces, stay with its row.
+      const lines = text.replaceAll(/\n {2}/g, ' ').split(SPLIT);
+      assert.equal(lines.length, 6, code);
       assert.ok(sign === '|' || sign === '\n' || !text.includes(sign), code);
-      const [head, line] = text.split('\n').slice(3) as [string, string];
-      assert.equal(line.split(/(?<!\\)\|/).length, head.split('|').length, code);
+      const columns = lines[3]!.split('|').length;
+      const cells = lines[4]!.split(/(?<!\\)\|/);
+      assert.ok(sign === '|' ? cells.length > columns : cells.length === columns + 2, code);
+      assert.equal(cells[columns - 1]!.slice(0, 1), 'x', code);
+      assert.equal(
+        lines[2]!
+          .split(/(?<!\\)\|/)
+          .slice(2)
+          .join('|')
+          .slice(0, 1),
+        'x',
+        code,
+      );
     }
   }
 });
@@ -152,8 +166,8 @@ test('no text makes a member of the first line, or a name of its list', () => {
   );
   assert.equal(
     text,
-    'count:0|note:why\\|count\\:9\\u0085|' +
-      'namespaces_below:top/x\\|mode\\:hybrid\\|truncated\\:true\\|count\\:99,a\\,b,c\\u2028count\\:7\n' +
+    'count:0|note:why\\|count:9\\u0085|' +
+      'namespaces_below:top/x\\|mode:hybrid\\|truncated:true\\|count:99,a\\,b,c\\u2028count:7\n' +
       COMPACT,
   );
 });
@@ -166,4 +180,44 @@ test('no tag makes two', () => {
 test('a text that looks like an escape is not taken for one', () => {
   const text = toon({ memories: [{ id: '\\u2028' }, { id: '\u2028' }] }, 'memories', true);
   assert.equal(text, `${COMPACT}\\\\u2028|||||||\n\\u2028|||||||\n`);
+});
+
+test('a text keeps its lines and signs, and comes back as it was', () => {
+  const shown = (content: string) =>
+    toon({ memories: [{ id: 'm1', content }] }, 'memories', true, 'content').slice(
+      COMPACT.length + '|content'.length + 'm1||||||||'.length,
+      -1,
+    );
+  assert.equal(
+    shown('if (a || b) {\n\treturn /\\d+:\\.x/;\r\n}\n'),
+    'if (a || b) {\n  \treturn /\\d+:\\.x/;\n  }\n  ',
+  );
+  assert.equal(shown('C:\\users\u2028m2|forged'), 'C:\\\\users\\u2028m2|forged');
+  const read = (text: string) =>
+    text
+      .split('\n  ')
+      .join('\n')
+      .replaceAll(/\\(?:\\|u([0-9a-f]{4}))/g, (_, code?: string) =>
+        code === undefined ? '\\' : String.fromCharCode(Number.parseInt(code, 16)),
+      );
+  const piece = fc.constantFrom(
+    '\\',
+    'u',
+    '2028',
+    '\u2028',
+    '\u0085',
+    '\n',
+    '|',
+    ':',
+    ' ',
+    'x',
+    '\t',
+    '\u202e',
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const text = pieces.join('');
+      assert.equal(read(shown(text)), text);
+    }),
+  );
 });

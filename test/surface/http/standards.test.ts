@@ -91,7 +91,7 @@ describe('the standards that a recall carries', () => {
     const [, header, row, memories] = text.split('\n');
     assert.deepEqual(
       [header, row, memories?.split('[')[0]],
-      ['standards[id|title|content]:', `${id}|a\\: b|text of a\\: b`, 'memories'],
+      ['standards[id|title|content]:', `${id}|a: b|text of a: b`, 'memories'],
     );
   });
 

@@ -62,7 +62,7 @@ describe('memory_recall over MCP', () => {
     ] as const) {
       assert.match(
         textOf(await call(name, args)),
-        name === 'memory_recall'
+        name !== 'memory_list'
           ? /^count:\d.*\nmemories\[id\|title\|tier\|namespace\|priority\|score\|tags\|agent_id\|passage\]:\n/
           : /^count:\d.*\nmemories\[id\|title\|tier\|namespace\|priority\|score\|tags\|agent_id\]:\n/,
       );
@@ -87,17 +87,43 @@ describe('memory_recall over MCP', () => {
     assert.deepEqual([asJson['content'], asJson['passage']], [content, undefined], 'JSON has the whole text');
     const passage = await found({ content: 'passage' });
     assert.equal('content' in passage, false, 'a passage is not taken for the whole text');
-    assert.match(String(passage['passage']), /^…The zeppelin lands at the old airfield on Fridays\. .*…$/);
+    assert.match(
+      String(passage['passage']),
+      /^…The zeppelin lands at the old airfield on Fridays\. .*…\[\+\d+\]$/,
+    );
     const full = await found({ content: 'full' });
     assert.deepEqual([full['content'], full['passage']], [content, undefined]);
     const none = await found({ content: 'none' });
     assert.deepEqual(['content' in none, 'passage' in none], [false, false]);
     const compact = async (args: object) =>
       textOf(await call('memory_recall', { context: 'where does the zeppelin land?', limit: 1, ...args }));
-    assert.match(await compact({}), /\|…The zeppelin lands at the old airfield on Fridays\. .*…\n$/);
+    assert.match(await compact({}), /\|…The zeppelin lands at the old airfield on Fridays\. .*…\[\+\d+\]\n$/);
     assert.match(await compact({ content: 'full' }), /\|content\]:\n.*Nothing about boats.*zeppelin/);
+    assert.match(
+      await compact({}),
+      /\|cut:\[\+n\] counts the characters left out; memory_get reads the whole text\n/,
+    );
+    assert.doesNotMatch(await compact({ content: 'full' }), /cut:/);
     assert.match(await compact({ content: 'none' }), /\|agent_id\]:\n/);
     assert.equal((await call('memory_recall', { context: 'x', content: 'all' })).error?.code, -32602);
+  });
+
+  it('of a search has a score and the passage beside each title', async () => {
+    const code = 'function berth(ship) {\n  return ship.dock || null;\n}';
+    await call('memory_store', { title: 'berthing', content: code, namespace: 'harbour' });
+    const text = textOf(await call('memory_search', { query: 'berth dock', namespace: 'harbour' }));
+    const [, head, row, second, third, end] = text.split('\n');
+    assert.match(head!, /\|score\|tags\|agent_id\|passage\]:$/);
+    assert.match(row!, /\|harbour\|5\|1\|\|[^|]+\|function berth\(ship\) \{$/);
+    assert.deepEqual([second, third, end], ['    return ship.dock || null;', '  }', '']);
+    const found = async (args: object) =>
+      (
+        (await json('memory_search', { query: 'berth', namespace: 'harbour', ...args }))['results'] as Row[]
+      )[0]!;
+    const plain = await found({});
+    assert.deepEqual([plain['content'], plain['score']], [code, undefined]);
+    const none = await found({ content: 'none' });
+    assert.deepEqual(['content' in none, none['score']], [false, 1]);
   });
 
   it('says in every format that no memory surely answers, and marks what is near', async () => {

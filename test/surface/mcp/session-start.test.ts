@@ -63,7 +63,8 @@ describe('memory_session_start over MCP', () => {
     const lines = textOf(await call('memory_session_start', { namespace: 'team' })).split('\n');
     assert.match(lines[0]!, /^count:1\|mode:session_start\|tokens_used:\d+\|budget_tokens:4096$/);
     assert.equal(lines[1], 'memories[id|title|tier|namespace|priority|score|tags|agent_id|content]:');
-    assert.match(lines[2]!, /^[0-9a-f-]{36}\|open\|mid\|team\|5\|0\|\|ai\\:ada\|For all\\nto read$/);
+    assert.match(lines[2]!, /^[0-9a-f-]{36}\|open\|mid\|team\|5\|0\|\|ai:ada\|For all$/);
+    assert.deepEqual(lines.slice(3), ['  to read', '']);
   });
 
   it('refuses a wrong limit and budget', async () => {

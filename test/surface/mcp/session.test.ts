@@ -78,7 +78,7 @@ describe('an MCP session in the core profile', () => {
     assert.ok(recalled[2]!.startsWith(`${stored.id}|Deploy \\| window|mid|global|5|`));
     for (const [name, args] of [
       ['memory_list', {}],
-      ['memory_search', { query: 'sundays' }],
+      ['memory_search', { query: 'sundays', content: 'none' }],
     ] as const) {
       const lines = text(await call(client, name, args)).split('\n');
       assert.equal(lines[0], 'count:1');
