@@ -18,7 +18,11 @@ export const ENTRIES = [
 ];
 
 /** The MCP library with its own zod: as much code as all other modules, and only `mcp` needs it. */
-const MCP_LIBRARY = ['@modelcontextprotocol/sdk/server/index.js', '@modelcontextprotocol/sdk/types.js'];
+const MCP_LIBRARY = [
+  '@modelcontextprotocol/sdk/server/index.js',
+  '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js',
+  '@modelcontextprotocol/sdk/types.js',
+];
 const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
 
 /**

@@ -66,6 +66,13 @@ function plan(operation: Operation, field: string): FieldPlan {
   return { field, coerced: types.length > 0 && !types.includes('string'), nullable: types.includes('null') };
 }
 
+/** What an `agent_id` among the fields of an operation means, on all of its routes together. */
+export function claimRole(operation: Operation): 'claim' | 'filter' | 'subject' {
+  const roles = (operation.http ?? []).map(({ agentId }) => agentId ?? agentIdRole(operation));
+  if (roles.length === 0) return agentIdRole(operation);
+  return roles.find((role) => role !== 'filter') ?? 'filter';
+}
+
 /** A read that filters by `agent_id` may name any agent; everywhere else the id names the caller. */
 function agentIdRole({ effect, input }: Operation): 'claim' | 'filter' {
   return effect === 'read' && Object.hasOwn(input.shape, 'agent_id') ? 'filter' : 'claim';

@@ -15,7 +15,7 @@ export interface Cors {
 
 const NONE: ExtraHeaders = [];
 const REQUEST_HEADERS =
-  'content-type, x-api-key, x-agent-id, if-match, accept-capabilities, accept-provenance, last-event-id, x-svc-timestamp, x-svc-signature';
+  'content-type, x-api-key, x-agent-id, if-match, accept-capabilities, accept-provenance, last-event-id, mcp-session-id, mcp-protocol-version, x-svc-timestamp, x-svc-signature';
 const PREFLIGHT_SECONDS = '600';
 
 /** Origins are compared as a whole. There is no wildcard, because any page could then use the API key. */

@@ -5,7 +5,7 @@ import { type Failure, retryAfterOf } from '../../protocol/base/result.js';
 import type { Compressor, Scheduler } from '../../protocol/base/seams.js';
 import type { ByteSum } from './byte-sum.js';
 import { acceptsGzip, type CodedBody, compress, isCompressible } from './content-coding.js';
-import { EventStream } from './event-stream.js';
+import { EVENT_STREAM_TYPE, EventStream } from './event-stream.js';
 import type { ExtraHeaders } from './headers.js';
 
 export const JSON_TYPE = 'application/json';
@@ -138,18 +138,20 @@ export class Exchange {
   }
 
   /**
-   * Begins an answer without an end; the exchange itself is over, for deadlines and the admission cap. It is never
-   * compressed. Null when it was answered already, or its client is gone.
+   * Begins an answer without an end; the exchange itself is over, for deadlines and the admission cap. One that answers
+   * the request ends by itself, and keeps its place under the cap until then. It is never compressed. Null when it was
+   * answered already, or its client is gone.
    */
-  stream(contentType: string): EventStream | null {
+  stream(contentType: string, extra: ExtraHeaders = NO_HEADERS, answers = false): EventStream | null {
     if (this.state === 'finished') return null;
     if (this.#owner.draining) {
       this.fail({ code: 'SHUTTING_DOWN', message: 'this node is shutting down' });
       return null;
     }
     this.#finish();
-    this.#owner.finished(this, STREAMED);
     const { request, response } = this;
+    if (answers && !response.destroyed) response.once('close', () => this.#owner.finished(this, STREAMED));
+    else this.#owner.finished(this, STREAMED);
     if (response.destroyed) return null;
     const headers = [
       'content-type',
@@ -158,16 +160,38 @@ export class Exchange {
       'no-store',
       'x-content-type-options',
       'nosniff',
+      ...extra,
     ];
     // Proxies that gather an answer before they pass it on would keep events back.
-    headers.push('x-accel-buffering', 'no', 'connection', 'close');
+    headers.push('x-accel-buffering', 'no');
+    if (!answers || this.closes) headers.push('connection', 'close');
     const { origin } = request.headers;
     if (origin !== undefined) headers.push('vary', 'origin', ...this.#owner.cors.headers(origin));
     response.writeHead(STREAMED, headers);
     const stream = new EventStream(response);
     if (request.method === 'HEAD') response.end();
-    else this.#owner.streams(stream);
+    else if (!answers) this.#owner.streams(stream);
     return stream;
+  }
+
+  /** Answers with events as they come. A client that leaves too many of them unread loses its connection. */
+  async pipe(
+    events: ReadableStream<Uint8Array>,
+    extra: ExtraHeaders,
+    { answers }: { readonly answers: boolean },
+  ): Promise<void> {
+    const reader = events.getReader();
+    const stream = this.stream(EVENT_STREAM_TYPE, extra, answers);
+    if (stream === null) return reader.cancel();
+    stream.onClose(() => void reader.cancel());
+    const { answers: unsent } = this.#owner;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (unsent.fits(value.length)) stream.write(value, unsent);
+      else stream.destroy();
+    }
+    stream.end();
   }
 
   #finish(): void {
@@ -195,7 +219,7 @@ export class Exchange {
       return;
     }
     const refusesRest = !this.closes && !request.complete && !isSmall(request);
-    const headers: string[] = status === NO_CONTENT ? [] : ['content-type', contentType];
+    const headers: string[] = contentType === '' ? [] : ['content-type', contentType];
     if (status !== NO_CONTENT) headers.push('content-length', String(bytes.length));
     headers.push('cache-control', 'no-store', 'x-content-type-options', 'nosniff', ...extra);
     if (gzipped) headers.push('content-encoding', 'gzip');

@@ -11,20 +11,22 @@ import type { Admission } from './admission.js';
 import type { ApprovalSignatures } from './approval-signature.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
 import type { Cors } from './cors.js';
+import { EVENT_STREAM_TYPE } from './event-stream.js';
 import { type Exchange, JSON_TYPE } from './exchange.js';
 import { type HostGuard, isLoopbackAddress as isLoopback } from './host-guard.js';
 import { parseJsonBody } from './json-body.js';
 import type { KeyGate } from './key-gate.js';
 import type { TlsClient } from './listener-tls.js';
+import { converse, type McpRoute } from './mcp-route.js';
 import { messageOf } from './peer-message.js';
 import type { PeerRoute } from './peer-route.js';
 import { parseQuery } from './query-string.js';
 import { announcementProblem, announcesBody, fetchSiteOf, receiveBody } from './receive-body.js';
 import type { Router } from './router.js';
 import type { ServiceRoute } from './service-route.js';
-import { EVENT_STREAM_TYPE, type StreamRoute } from './stream-route.js';
+import type { StreamRoute } from './stream-route.js';
 
-export type Route = OperationRoute | ServiceRoute | PeerRoute | StreamRoute;
+export type Route = OperationRoute | ServiceRoute | PeerRoute | StreamRoute | McpRoute;
 
 /** What handling a request needs of its surface. */
 export interface HandlerOptions {
@@ -116,7 +118,9 @@ export class RequestHandler {
       void this.#open(exchange, route, query.value.get('agent_id'));
       return ok(null);
     }
-    if (!(route.kind === 'service' && route.always) && !admission.enter(exchange)) {
+    const isExempt =
+      route.kind === 'service' ? route.always : route.kind === 'mcp' && !announcesBody(exchange);
+    if (!isExempt && !admission.enter(exchange)) {
       metrics.admissionShed();
       return fail('OVERLOADED', 'server_overloaded', { max_inflight: admission.max });
     }
@@ -126,6 +130,9 @@ export class RequestHandler {
       return ok(null);
     }
     const values = query.value;
+    if (route.kind === 'mcp') {
+      return this.#receive(exchange, proceed, (body) => this.#converse(exchange, route, values, body));
+    }
     return route.kind === 'peer'
       ? this.#receive(exchange, proceed, (body) => this.#forward(exchange, route, body), route.bodyBytesMax)
       : this.#receive(exchange, proceed, (body) => this.#run(exchange, route, params, values, body));
@@ -277,6 +284,19 @@ export class RequestHandler {
       if (!opened.ok) return exchange.fail(opened.error);
       const stream = exchange.stream(EVENT_STREAM_TYPE);
       if (stream !== null && exchange.request.method !== 'HEAD') opened.value(stream);
+    } catch (error) {
+      this.#report(exchange, error);
+    }
+  }
+
+  async #converse(exchange: Exchange, route: McpRoute, query: Query, body: Buffer | null): Promise<void> {
+    exchange.state = 'running';
+    try {
+      await converse(exchange, route, {
+        profile: query.get('profile') ?? null,
+        client: this.#options.clientOf(exchange)?.fingerprint ?? null,
+        body,
+      });
     } catch (error) {
       this.#report(exchange, error);
     }

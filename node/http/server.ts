@@ -31,6 +31,7 @@ import * as httpLimits from './http-limits.js';
 import { keyGate } from './key-gate.js';
 import { closeLingering } from './lingering-close.js';
 import { createTlsServer, type ListenerTls, type TlsClient, type TlsServer } from './listener-tls.js';
+import { MCP_PATH, type McpRoute } from './mcp-route.js';
 import { messageFrom } from './peer-message.js';
 import type { PeerRoute } from './peer-route.js';
 import { RequestHandler, type Route } from './request-handler.js';
@@ -52,6 +53,8 @@ export interface HttpSurfaceOptions {
   /** Routes for messages between nodes, and about them. */
   readonly peerRoutes?: readonly PeerRoute[];
   readonly streamRoutes?: readonly StreamRoute[];
+  /** MCP over HTTP; absent where the node does not offer it. */
+  readonly mcp?: McpRoute | null;
   /** Serves only health and the routes of peers. */
   readonly peersOnly?: boolean;
   /** The route that becomes a WebSocket; without it a request to upgrade is answered as an ordinary one. */
@@ -282,6 +285,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       metrics,
       peerRoutes = [],
       streamRoutes = [],
+      mcp = null,
       peersOnly = false,
     } = this.#options;
     const inflight = () => this.#exchanges.size;
@@ -301,6 +305,9 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     }
     for (const route of peersOnly ? [] : streamRoutes) {
       for (const path of pathsOf(route)) router.add('GET', path, route);
+    }
+    for (const method of mcp === null || peersOnly ? [] : ['POST', 'GET', 'DELETE']) {
+      router.add(method, MCP_PATH, mcp!);
     }
     for (const route of peersOnly ? [] : operationRoutes(operations)) {
       router.add(route.binding.method, `${API_PREFIX}${route.binding.path}`, route);

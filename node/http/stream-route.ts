@@ -24,5 +24,3 @@ export interface StreamRoute {
   /** Admits the client, or fails; what it returns is given the stream when its head has been written. */
   readonly open: (request: StreamRequest) => Promise<Result<(stream: EventStream) => void>>;
 }
-
-export const EVENT_STREAM_TYPE = 'text/event-stream';

@@ -19,6 +19,8 @@ export interface NodeAccess {
   /** The caller of an operation with these arguments; `clientName` is `clientInfo.name` of initialize. */
   callerOf(operation: Operation, args: Readonly<Fields>, clientName: string | null): Result<Caller>;
   run(operation: Operation, request: Omit<Request, 'surface'>): Promise<Answer>;
+  /** When a call that comes now is answered in any case, in monotonic milliseconds; absent where it may take any time. */
+  deadlineMs?(): number;
 }
 
 /** What a call knows of its session and its request. */
@@ -29,6 +31,7 @@ export interface CallContext {
   readonly cancelled: AbortSignal;
   /** Null where the client asked for no progress. */
   readonly progress: ProgressReport | null;
+  readonly deadlineMs?: number | undefined;
 }
 
 export interface ToolSession {
@@ -72,7 +75,7 @@ export async function run(
   operation: Operation,
   { args, input }: { readonly args: Fields; readonly input: Fields },
   { access, profile }: ToolSession,
-  { clientName, cancelled, progress }: CallContext,
+  { clientName, cancelled, progress, deadlineMs }: CallContext,
 ): Promise<Answer> {
   const caller = access.callerOf(operation, { agent_id: args['agent_id'], ...input }, clientName);
   if (!caller.ok) return caller;
@@ -83,6 +86,7 @@ export async function run(
     profile,
     gone: () => cancelled,
     ...(progress === null ? {} : { progress }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
   });
 }
 

@@ -68,6 +68,8 @@ export class NodeTools implements Tools {
     args: Record<string, unknown>,
     context: CallContext,
   ): Promise<CallToolResult | null> {
+    // The time in which a call waits for writes before it counts.
+    const deadlineMs = this.access.deadlineMs?.();
     this.loaded ??= load();
     const { OPERATIONS, callableTool, callTool } = await this.loaded;
     const operation = callableTool(OPERATIONS, this.profile, name);
@@ -79,7 +81,7 @@ export class NodeTools implements Tools {
       } catch (error) {
         return unavailable(error as Error);
       }
-      const result = await callTool(operation, args, this, context);
+      const result = await callTool(operation, args, this, { ...context, deadlineMs });
       const named = typeof args['agent_id'] === 'string' ? args['agent_id'] : '';
       const reminder = this.nag.after(operation, named);
       return reminder === null

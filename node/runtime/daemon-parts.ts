@@ -43,6 +43,7 @@ import { DatabaseDamage } from './database-damage.js';
 import { openOnce } from './database-file.js';
 import { holderName } from './holder-ended.js';
 import { LocalSocket } from './local-socket.js';
+import { McpEndpoint } from './mcp-endpoint.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 import { OwnerDuties } from './owner-duties.js';
 import { servicesOf } from './services.js';
@@ -69,6 +70,7 @@ export interface DaemonParts {
   readonly hooks: OpenHooks;
   readonly mesh: MeshNode;
   readonly services: Services;
+  readonly mcp: McpEndpoint;
   readonly http: HttpSurface;
   readonly local: LocalSocket;
 }
@@ -122,16 +124,8 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
     replication,
   };
-  const http = createHttpSurface({
-    services,
-    operations: OPERATIONS,
-    metrics,
-    inflightMax: settings.maxInflightRequests,
-    peerRoutes: mesh.routes,
-    streamRoutes: [approvalsRoute(approvals), inboxRoute(inbox)],
-    tls: files.tls,
-    upgrade: mesh.callsAtApi ? mesh.upgrade : null,
-  });
+  const mcp = new McpEndpoint(services);
+  const http = httpOf(services, { metrics, mesh, mcp, approvals, inbox, files });
   return {
     ...{ settings, log, identity, files },
     metrics,
@@ -147,9 +141,34 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     hooks,
     mesh,
     services,
+    mcp,
     http,
     local: new LocalSocket(services, holder, log),
   };
+}
+
+function httpOf(
+  services: Services,
+  {
+    metrics,
+    mesh,
+    mcp,
+    approvals,
+    inbox,
+    files,
+  }: Pick<DaemonParts, 'metrics' | 'mesh' | 'mcp' | 'approvals' | 'inbox' | 'files'>,
+): HttpSurface {
+  return createHttpSurface({
+    services,
+    operations: OPERATIONS,
+    metrics,
+    inflightMax: services.settings.maxInflightRequests,
+    peerRoutes: mesh.routes,
+    streamRoutes: [approvalsRoute(approvals), inboxRoute(inbox)],
+    mcp,
+    tls: files.tls,
+    upgrade: mesh.callsAtApi ? mesh.upgrade : null,
+  });
 }
 
 function modelsOf(settings: Settings, { store }: DaemonStorage, log: Log, metrics: Metrics): Models {

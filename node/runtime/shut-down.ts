@@ -9,7 +9,7 @@ import { checkpoint } from './database-file.js';
  * part that fails to stop is logged and does not prevent the stop of others. `tree` is null when it never started.
  */
 export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Promise<void> {
-  const { settings, log, identity, http, local, mesh, hooks, touches, duties, storage, files } = parts;
+  const { settings, log, identity, http, local, mesh, hooks, touches, duties, storage, files, mcp } = parts;
   const { models, reranker } = parts.services;
   const graceMs = settings.shutdownGraceMs;
   const deadlineMs = systemClock.monotonicMs() + graceMs;
@@ -18,6 +18,7 @@ export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Pro
   await attempt(log, 'models', () => models.close());
   await attempt(log, 'reranker', () => reranker.close());
   await Promise.all([http.drain(graceMs), mesh.drain(graceMs), local.drain(graceMs)]);
+  await attempt(log, 'MCP sessions', () => mcp.close());
   await attempt(log, 'mesh', () => mesh.close());
   await attempt(log, 'hooks', () => hooks.close());
   await attempt(log, 'touches', () => touches.close());

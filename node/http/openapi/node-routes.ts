@@ -1,7 +1,8 @@
+import { EVENT_STREAM_TYPE } from '../event-stream.js';
 import { JSON_TYPE } from '../exchange.js';
 import type { PeerRoute } from '../peer-route.js';
 import type { ServiceRoute } from '../service-route.js';
-import { EVENT_STREAM_TYPE, type StreamRoute } from '../stream-route.js';
+import type { StreamRoute } from '../stream-route.js';
 import { AGENT_ID, content, failures } from './common.js';
 import type { ComponentSchemas, Json } from './schemas.js';
 import { MESH_TAG, NODE_TAG, STREAMS_TAG } from './tags.js';
