@@ -90,7 +90,8 @@ export async function run(
   });
 }
 
-function errorResult(error: Failure, { later }: VersionFeatures): CallToolResult {
+/** The result of a call that failed. */
+export function errorResult(error: Failure, { later }: VersionFeatures): CallToolResult {
   const protocolError = later ? null : rpcErrorOf(error);
   if (protocolError !== null) throw protocolError;
   return { ...textResult(JSON.stringify(failureBody(error))), isError: true };

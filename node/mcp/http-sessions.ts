@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import * as limits from '../../protocol/base/limits.js';
+import * as limits from '../../protocol/base/mcp-limits.js';
 import type { Failure } from '../../protocol/base/result.js';
 import type { Clock, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { Profile } from '../bindings/profile.js';

@@ -1,13 +1,23 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { CallToolResult, ServerResult } from '@modelcontextprotocol/sdk/types.js';
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type {
+  CallToolResult,
+  ServerNotification,
+  ServerRequest,
+  ServerResult,
+} from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Profile } from '../bindings/profile.js';
+import type { Answer } from '../pipeline/answer.js';
+import type { ProgressReport } from '../pipeline/call.js';
 import { VERSION } from '../version.js';
 import type { CallContext } from './call-tool.js';
 import { instructionsFor } from './instructions.js';
+import { fieldsOf, params, serveLaterMethods } from './later-methods.js';
 import { getPrompt, listPrompts } from './prompts.js';
 import { FIRST_VERSION, featuresOf, type VersionFeatures, versionFor } from './protocol-version.js';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpc-error.js';
+import { type LogLine, SessionLog } from './session-log.js';
 
 /** What the server offers; called only when a client asks for it. */
 export interface Tools {
@@ -16,18 +26,17 @@ export interface Tools {
   list(features: VersionFeatures): Promise<readonly object[]>;
   /** Null when there is no such tool in this profile. */
   call(name: string, args: Record<string, unknown>, context: CallContext): Promise<CallToolResult | null>;
+  /** Runs an operation that reads. */
+  read(operation: string, input: Record<string, unknown>, context: CallContext): Promise<Answer>;
 }
 
-const CAPABILITIES = { tools: {}, prompts: {} };
+const FIRST_CAPABILITIES = { tools: {}, prompts: {} };
+const CAPABILITIES = { ...FIRST_CAPABILITIES, resources: {}, completions: {}, logging: {} };
 const TOOL_NAME_SHOWN_MAX = 128;
 
-const fieldsOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 // The SDK's own schemas would refuse requests that the interface accepts, or refuse them with other messages.
-const params = z.unknown().optional().transform(fieldsOf);
 const initializeRequest = z.object({ method: z.literal('initialize'), params });
 const listToolsRequest = z.object({ method: z.literal('tools/list') });
 const callToolRequest = z.object({
@@ -53,46 +62,120 @@ export function createMcpServer(tools: Tools): Server {
     { name: 'mnemesh', version: VERSION },
     { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR },
   );
-  let clientName: string | null = null;
-  let version = FIRST_VERSION;
-  const greet = (from: Record<string, unknown>) => {
-    const { name } = fieldsOf(from['clientInfo']);
-    if (typeof name === 'string') clientName = name;
-  };
+  return new McpSession(server, tools).serve();
+}
 
-  server.setRequestHandler(initializeRequest, (request) => {
-    greet(request.params);
-    version = versionFor(request.params['protocolVersion']);
-    return {
-      protocolVersion: version,
-      capabilities: CAPABILITIES,
-      serverInfo: { name: 'mnemesh', version: VERSION },
-      ...(featuresOf(version).later ? { instructions: instructionsFor(tools.profile) } : {}),
+/** What a session knows of its client, and its methods. */
+class McpSession {
+  private clientName: string | null = null;
+  private version = FIRST_VERSION;
+  private readonly log = new SessionLog();
+
+  constructor(
+    private readonly server: Server,
+    private readonly tools: Tools,
+  ) {}
+
+  serve(): Server {
+    const { server, tools } = this;
+    server.setRequestHandler(initializeRequest, (request) => this.greet(request.params));
+    // An initialize without an id is not answered, but still names the client (reference-mcp-cli §5.1).
+    server.setNotificationHandler(initializeRequest, (notification) => this.name(notification.params));
+    server.setRequestHandler(
+      listToolsRequest,
+      async () => ({ tools: [...(await tools.list(featuresOf(this.version)))] }) as unknown as ServerResult,
+    );
+    server.setRequestHandler(callToolRequest, (request, extra) => this.call(request.params, extra));
+    server.setRequestHandler(listPromptsRequest, () => ({ prompts: listPrompts() }));
+    server.setRequestHandler(getPromptRequest, (request) =>
+      getPrompt(request.params['name'], fieldsOf(request.params['arguments'])),
+    );
+    serveLaterMethods(server, {
+      log: this.log,
+      requireLater: (method) => {
+        if (!featuresOf(this.version).later) throw unknownMethod(method);
+      },
+      read: (operation, input, context) => tools.read(operation, input, context),
+      contextOf: (cancelled) => this.contextOf(cancelled, null),
+    });
+    server.fallbackRequestHandler = async (request) => {
+      throw unknownMethod(request.method);
     };
-  });
-  // An initialize without an id is not answered, but still names the client (reference-mcp-cli §5.1).
-  server.setNotificationHandler(initializeRequest, (notification) => greet(notification.params));
+    return server;
+  }
 
-  server.setRequestHandler(
-    listToolsRequest,
-    async () => ({ tools: [...(await tools.list(featuresOf(version)))] }) as unknown as ServerResult,
-  );
-  server.setRequestHandler(callToolRequest, async ({ params: { name, arguments: args } }, { signal }) => {
+  private name(from: Record<string, unknown>): void {
+    const { name } = fieldsOf(from['clientInfo']);
+    if (typeof name === 'string') this.clientName = name;
+  }
+
+  private greet(from: Record<string, unknown>) {
+    this.name(from);
+    this.version = versionFor(from['protocolVersion']);
+    const { later } = featuresOf(this.version);
+    return {
+      protocolVersion: this.version,
+      capabilities: later ? CAPABILITIES : FIRST_CAPABILITIES,
+      serverInfo: { name: 'mnemesh', version: VERSION },
+      ...(later ? { instructions: instructionsFor(this.tools.profile) } : {}),
+    };
+  }
+
+  private contextOf(cancelled: AbortSignal, progress: ProgressReport | null): CallContext {
+    return { clientName: this.clientName, features: featuresOf(this.version), cancelled, progress };
+  }
+
+  private async call(
+    { name, arguments: args }: { readonly name: string; readonly arguments: Record<string, unknown> },
+    extra: Extra,
+  ): Promise<CallToolResult> {
     if (name === '') throw new RpcError(INVALID_PARAMS, 'missing or empty tool name');
-    const features = featuresOf(version);
-    const context = { clientName, features, cancelled: signal, progress: null };
-    const result = await tools.call(name, args, context);
-    if (result !== null) return result;
+    const reporter = featuresOf(this.version).later ? reporterFor(extra) : null;
+    const result = await this.tools.call(name, args, this.contextOf(extra.signal, reporter?.report ?? null));
+    // A client drops reports that come after the answer.
+    await reporter?.sent();
+    if (result !== null) {
+      await this.tell(lineOf(name, result), extra);
+      return result;
+    }
     const message = `unknown tool: ${name.slice(0, TOOL_NAME_SHOWN_MAX)}`;
     throw new RpcError(METHOD_NOT_FOUND, message, { error: message, code: 'UNKNOWN_TOOL' });
-  });
+  }
 
-  server.setRequestHandler(listPromptsRequest, () => ({ prompts: listPrompts() }));
-  server.setRequestHandler(getPromptRequest, (request) =>
-    getPrompt(request.params['name'], fieldsOf(request.params['arguments'])),
-  );
-  server.fallbackRequestHandler = async (request) => {
-    throw new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method.slice(0, TOOL_NAME_SHOWN_MAX)}`);
-  };
-  return server;
+  /** Sends a line to the client, before the answer of the call that it is about. */
+  private async tell(line: LogLine, extra: Extra): Promise<void> {
+    if (!this.log.shows(line)) return;
+    const { level, data } = line;
+    await notify(extra, { method: 'notifications/message', params: { level, logger: 'mnemesh', data } });
+  }
 }
+
+const unknownMethod = (method: string) =>
+  new RpcError(METHOD_NOT_FOUND, `method not found: ${method.slice(0, TOOL_NAME_SHOWN_MAX)}`);
+
+/** What the log says of a call: the tool, and the code of its failure. */
+function lineOf(tool: string, { isError, content }: CallToolResult): LogLine {
+  if (isError !== true) return { level: 'debug', data: { message: `${tool} answered`, tool } };
+  const [body] = content;
+  const { code } = JSON.parse(body?.type === 'text' ? body.text : '{}') as { readonly code?: string };
+  return { level: 'warning', data: { message: `${tool} failed: ${code}`, tool, code } };
+}
+
+/** Reports the progress of a call to a client that asked for it; a number only ever grows. */
+function reporterFor(extra: Extra) {
+  const progressToken = extra._meta?.progressToken;
+  if (progressToken === undefined) return null;
+  let last = Number.NEGATIVE_INFINITY;
+  let sending: Promise<void> = Promise.resolve();
+  const report: ProgressReport = (progress, total) => {
+    if (progress <= last || extra.signal.aborted) return;
+    last = progress;
+    const reported = { progressToken, progress, ...(total === null ? {} : { total }) };
+    sending = notify(extra, { method: 'notifications/progress', params: reported });
+  };
+  return { report, sent: () => sending };
+}
+
+/** A client that is gone hears nothing. */
+const notify = (extra: Extra, notification: ServerNotification): Promise<void> =>
+  extra.sendNotification(notification).catch(() => undefined);

@@ -1,19 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { type Failure, failed, failure } from '../../protocol/base/result.js';
 import type { Profile } from '../bindings/profile.js';
+import type { Answer } from '../pipeline/answer.js';
 import { CallOrder } from './call-order.js';
 import type { CallContext, NodeAccess } from './call-tool.js';
 import type { CaptureNag } from './capture-nag.js';
 import type { Tools } from './mcp-server.js';
 import type { VersionFeatures } from './protocol-version.js';
 
-/** The answer of every tool while the node cannot be opened; the message says what the operator can do. */
-function unavailable(error: unknown): CallToolResult {
-  const failure = {
-    error: `the memory could not be opened: ${(error as Error).message}`,
-    code: 'UNAVAILABLE',
-  };
-  return { content: [{ type: 'text', text: JSON.stringify(failure) }], isError: true };
-}
+/** The answer to every call while the node cannot be opened; the message says what the operator can do. */
+const unavailable = (error: unknown): Failure =>
+  failure('UNAVAILABLE', `the memory could not be opened: ${(error as Error).message}`);
 
 /** What a session reaches its node with. */
 export interface SessionAccess extends NodeAccess {
@@ -24,12 +21,12 @@ export interface SessionAccess extends NodeAccess {
 
 /** What the first call needs, and a session without calls does not. */
 const load = async () => {
-  const [{ OPERATIONS }, { callableTool }, { callTool }] = await Promise.all([
+  const [{ OPERATIONS }, { callableTool }, tools] = await Promise.all([
     import('../operations/registry.js'),
     import('../bindings/profile.js'),
     import('./call-tool.js'),
   ]);
-  return { OPERATIONS, callableTool, callTool };
+  return { OPERATIONS, callableTool, ...tools };
 };
 
 /** The tools of a node, which opens in the background. */
@@ -71,16 +68,13 @@ export class NodeTools implements Tools {
     // The time in which a call waits for writes before it counts.
     const deadlineMs = this.access.deadlineMs?.();
     this.loaded ??= load();
-    const { OPERATIONS, callableTool, callTool } = await this.loaded;
+    const { OPERATIONS, callableTool, callTool, errorResult } = await this.loaded;
     const operation = callableTool(OPERATIONS, this.profile, name);
     if (operation === undefined) return null;
     return this.order.run(operation.effect, async () => {
       if (context.cancelled.aborted) return null;
-      try {
-        await this.access.open();
-      } catch (error) {
-        return unavailable(error as Error);
-      }
+      const closed = await this.opened();
+      if (closed !== null) return errorResult(closed, context.features);
       const result = await callTool(operation, args, this, { ...context, deadlineMs });
       const named = typeof args['agent_id'] === 'string' ? args['agent_id'] : '';
       const reminder = this.nag.after(operation, named);
@@ -88,6 +82,29 @@ export class NodeTools implements Tools {
         ? result
         : { ...result, content: [...result.content, { type: 'text' as const, text: reminder }] };
     });
+  }
+
+  /** Runs an operation that reads, in any profile, for what is no tool: a resource, or a completion. */
+  async read(name: string, input: Record<string, unknown>, context: CallContext): Promise<Answer> {
+    const deadlineMs = this.access.deadlineMs?.();
+    this.loaded ??= load();
+    const { OPERATIONS, run } = await this.loaded;
+    const operation = OPERATIONS.find((known) => known.name === name)!;
+    return this.order.run('read', async () => {
+      const closed = await this.opened();
+      if (closed !== null) return failed(closed);
+      return run(operation, { args: {}, input }, this, { ...context, deadlineMs });
+    });
+  }
+
+  /** Null when the node is open; else why it is not. */
+  private async opened(): Promise<Failure | null> {
+    try {
+      await this.access.open();
+      return null;
+    } catch (error) {
+      return unavailable(error);
+    }
   }
 
   /** Closes the node if it was opened, after the current calls. */

@@ -21,9 +21,9 @@ export class McpEndpoint implements McpRoute {
   }
 
   private async open(): Promise<HttpSessions> {
-    const { HttpSessions } = await import('../mcp/http-sessions.js');
+    const library = await import('../mcp/http-sessions.js');
     const { services } = this;
-    return new HttpSessions({
+    return new library.HttpSessions({
       services,
       clock: systemClock,
       random: systemRandom,

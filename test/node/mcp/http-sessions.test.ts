@@ -6,7 +6,7 @@ import {
   MCP_SESSION_IDLE_MS,
   MCP_SESSIONS_CHECK_MS,
   MCP_SESSIONS_PER_CALLER_MAX,
-} from '../../../protocol/base/limits.js';
+} from '../../../protocol/base/mcp-limits.js';
 import { FakeScheduler } from '../../actors/fake-scheduler.js';
 import { openTestNode } from '../../support/test-node.js';
 

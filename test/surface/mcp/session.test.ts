@@ -50,7 +50,9 @@ describe('an MCP session in the core profile', () => {
 
   it('introduces itself', () => {
     assert.deepEqual(client.getServerVersion(), { name: 'mnemesh', version: VERSION });
-    assert.deepEqual(client.getServerCapabilities(), { tools: {}, prompts: {} });
+    assert.deepEqual(client.getServerCapabilities(), {
+      ...{ tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} },
+    });
   });
 
   it('lists exactly the seven core tools', async () => {
