@@ -29,3 +29,11 @@ export function sameNode({ settings, origins, file }: Configuration): SameNode {
 /** A word, quoted for a shell if necessary. */
 export const shellWord = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** A line for who is to start this program again later, where it may be gone then. */
+export const passingProgram = (): readonly string[] =>
+  /[\\/]_npx[\\/]/.test(process.argv[1] ?? '')
+    ? [
+        'this program runs from the cache of npx, which npm may empty: install it (npm install --global mnemesh)',
+      ]
+    : [];

@@ -5,7 +5,8 @@ import { CLIENT_FILES } from '../../node/config/client-config.js';
 import { parseToml } from '../../node/config/config-file.js';
 import { userFolder } from '../../node/config/paths.js';
 import { editBlock, HASH_MARKS, hasBlock, MARKDOWN_MARKS } from './edit-block.js';
-import { editJson, memberOf, NotEditableError } from './edit-json.js';
+import { editJson, memberOf } from './edit-json.js';
+import { NotEditableError } from './not-editable.js';
 
 /** How a client starts this program. */
 export interface Start {

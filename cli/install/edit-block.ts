@@ -1,3 +1,5 @@
+import { NotEditableError } from './not-editable.js';
+
 /** How a kind of file marks its block. */
 export interface Marks {
   readonly begin: string;
@@ -15,7 +17,10 @@ export const MARKDOWN_MARKS: Marks = { begin: `<!-- >>> ${WORDS} >>> -->`, end: 
 /** Whether the text has a block between the marks. */
 export const hasBlock = (text: string, marks: Marks): boolean => rangeOf(text, marks) !== null;
 
-/** Text in which the block between the marks has these lines, or is gone (null). All other characters stay as they are. */
+/**
+ * Text in which the block between the marks has these lines, or is gone (null). All other characters stay as they are.
+ * Throws NotEditableError where one of the marks is missing.
+ */
 export function editBlock(text: string, lines: readonly string[] | null, marks: Marks): string {
   const range = rangeOf(text, marks);
   const block = lines === null ? '' : `${[marks.begin, ...lines, marks.end].join('\n')}\n`;
@@ -34,7 +39,9 @@ function rangeOf(text: string, { begin, end }: Marks): readonly [number, number]
   const from = text.search(new RegExp(`^${escaped(begin)}`, 'm'));
   if (from === -1) return null;
   const at = text.indexOf(end, from);
-  if (at === -1) return null;
+  const next = text.indexOf(begin, from + begin.length);
+  // What stands after it may be the user's.
+  if (at === -1 || (next !== -1 && next < at)) throw new NotEditableError(`has "${begin}" without "${end}"`);
   const after = at + end.length;
   return [from, text[after] === '\n' ? after + 1 : after];
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { NotEditableError } from './not-editable.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -8,9 +9,6 @@ interface Member {
   readonly valueAt: number;
   readonly valueEnd: number;
 }
-
-/** The text is JSON, but not of the shape that an edit needs. */
-export class NotEditableError extends Error {}
 
 /**
  * JSON text, with or without comments, in which the member at a path has another value, or is gone (`undefined`); objects

@@ -14,11 +14,11 @@ import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag, Positional } from '../command.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet, settingSources } from '../global-flags.js';
-import { shellWord } from '../start-hints.js';
+import { passingProgram, shellWord } from '../start-hints.js';
 import type { Terminal } from '../terminal.js';
 import { HOOKS, hookPlace, instructionsPlace, PLACES, type Place, type Start } from './clients.js';
-import { NotEditableError } from './edit-json.js';
 import { lineChanges } from './line-changes.js';
+import { NotEditableError } from './not-editable.js';
 
 const FILE_FLAGS: readonly DocumentedFlag[] = [
   {
@@ -107,6 +107,11 @@ async function change(parsed: ParsedArguments, terminal: Terminal, action: Actio
   if (isSet(parsed, 'apply') && isSet(parsed, 'dry-run'))
     return fail('INVALID_ARGUMENT', '--apply and --dry-run contradict each other', { fields: ['apply'] });
   const target = parsed.positionals[0]!;
+  const project = flagValue(parsed, 'project');
+  if (project !== undefined && !existsSync(absolutePath(project)))
+    return fail('INVALID_ARGUMENT', `--project: there is no folder ${absolutePath(project)}`, {
+      fields: ['project'],
+    });
   const place = placeOf(parsed);
   if (!place.ok) return failed(place.error);
   const start = startOf(parsed, place.value);
@@ -170,7 +175,10 @@ function changeOf(place: Place, action: Action, start: Start, force: boolean): R
     return ok({ place, old, text, changed: text !== (old ?? place.empty) });
   } catch (error) {
     if (!(error instanceof NotEditableError)) throw error;
-    const hint = `add by hand what starts this program: ${JSON.stringify(start)}`;
+    const hint =
+      action === 'install'
+        ? `add by hand what starts this program: ${JSON.stringify(start)}`
+        : 'take this program out by hand';
     return fail('CONFIG_INVALID', `${place.path} ${error.message}; nothing was changed, ${hint}`);
   }
 }
@@ -263,10 +271,7 @@ function textOf(report: Report, parsed: ParsedArguments): string {
     lines.push(
       `${report.target} has no instructions for all projects: --project <folder> writes those of one`,
     );
-  if (process.argv[1]!.includes('_npx'))
-    lines.push(
-      'this program runs from the cache of npx, which npm may empty: install it (npm install --global mnemesh)',
-    );
+  lines.push(...passingProgram());
   return `${lines.join('\n')}\n`;
 }
 

@@ -10,6 +10,7 @@ import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
 import { flagValue, isSet, settingSources } from '../global-flags.js';
 import { Pause } from '../pause.js';
+import { passingProgram } from '../start-hints.js';
 import type { Terminal } from '../terminal.js';
 import { isOwn, type Service } from './service-file.js';
 import { type ServiceManager, serviceManager } from './service-manager.js';
@@ -81,6 +82,7 @@ async function installed(
   return ok([
     `the node runs as a service: ${manager.path}`,
     ...manager.hints,
+    ...passingProgram(),
     ...(left.length === 0 ? [] : [`not taken along, put it into the configuration file: ${left.join(', ')}`]),
   ]);
 }

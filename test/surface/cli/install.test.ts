@@ -279,6 +279,26 @@ describe('install', { timeout: 240_000 }, () => {
     }
   });
 
+  it('does not touch a text whose managed block has lost one of its marks', async () => {
+    const { home, install } = user();
+    const file = join(home, '.claude/CLAUDE.md');
+    await install('claude-code');
+    const [begin] = readFileSync(file, 'utf8').split('\n');
+    for (const text of [`${begin}\nold\n\nmine\n`, `${begin}\nmine\n${readFileSync(file, 'utf8')}`]) {
+      writeFileSync(file, text);
+      for (const args of [['claude-code'], ['claude-code', '--uninstall']]) {
+        const { code, err } = await install(...args);
+        assert.equal(code, 78, err);
+        assert.match(
+          err,
+          /CLAUDE\.md has "<!-- >>> mnemesh .+ without "<!-- <<< mnemesh <<< -->"; nothing was changed/,
+        );
+      }
+      assert.equal(readFileSync(file, 'utf8'), text);
+    }
+    assert.ok(readFileSync(join(home, '.claude.json'), 'utf8').includes('mnemesh'));
+  });
+
   it('keeps an entry of the same name that starts another program, unless it is forced', async () => {
     const { write, read, install, json } = user();
     const foreign = '{"mcpServers":{"mnemesh":{"command":"other","args":[]}}}';
@@ -308,6 +328,7 @@ describe('install', { timeout: 240_000 }, () => {
     assert.match(out, /nothing was changed yet: without --dry-run, it is\n/);
     for (const [args, problem] of [
       [['emacs'], /"emacs" is not one of claude-code, claude-desktop, cursor/],
+      [['cursor', '--project', '/no/such/folder'], /--project: there is no folder \/no\/such\/folder/],
       [['cursor', '--agent-id', 'a b'], /agent_id must be 1 to 128 characters/],
       [[], /missing required argument: <target>/],
       [['codex', '--apply', '--dry-run'], /--apply and --dry-run contradict each other/],

@@ -1,0 +1,2 @@
+/** A file is not of the shape that an edit needs. */
+export class NotEditableError extends Error {}
