@@ -58,6 +58,40 @@ export function coerceText(operation: Operation, field: string, value: string): 
   return value;
 }
 
+/** Lists of texts whose items may hold commas, so that a comma need not part two of them. */
+const WITH_COMMAS: ReadonlySet<string> = new Set(['aliases', 'args']);
+
+/** A date without a time, at the bounds of a time: the whole day is meant. */
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_BOUNDS: Readonly<Record<string, string>> = {
+  since: 'T00:00:00Z',
+  valid_from: 'T00:00:00Z',
+  until: 'T23:59:59.999Z',
+};
+
+/**
+ * What a text plainly means that the schema of its field refused: a number, true or false, a list of texts that commas
+ * part, a day. Undefined where another reading is possible; the refusal then stands.
+ */
+export function plainMeaning(operation: WithInput, field: string, text: string): unknown {
+  if (Object.hasOwn(DAY_BOUNDS, field)) return DATE.test(text) ? text + DAY_BOUNDS[field]! : undefined;
+  const types = fieldTypes(operation, field);
+  if (types.includes('string')) return undefined;
+  if ((types.includes('integer') || types.includes('number')) && NUMBER.test(text)) return Number(text);
+  if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true';
+  return types.includes('array') ? listOf(operation, field, text) : undefined;
+}
+
+function listOf(operation: WithInput, field: string, text: string): readonly string[] | undefined {
+  if (WITH_COMMAS.has(field) || !typesOf(itemsOf(fieldSchemas(operation)[field])).includes('string')) return;
+  const items = text.split(',').map((item) => item.trim());
+  return items.includes('') ? undefined : items;
+}
+
+/** The schema of the items of a list, also of one that may be null. */
+const itemsOf = (schema: JsonSchema | undefined): JsonSchema | undefined =>
+  schema?.items ?? schema?.anyOf?.map(itemsOf).find((items) => items !== undefined);
+
 /** The value of a JSON text; undefined for another text. */
 export function parseJson(text: string): unknown {
   try {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { fail, ok, type Result } from '../../protocol/base/result.js';
-import { fieldTypes, parseJson } from './coerce.js';
+import { fieldTypes, parseJson, plainMeaning } from './coerce.js';
 import { usePlainWords } from './issue-text.js';
 import type { Operation } from './operation.js';
 
@@ -23,7 +23,11 @@ export function parseInput<I extends Operation['input']>(
       return fail('UNKNOWN_FIELD', `unknown field: ${unknown.join(', ')}`, { fields: unknown });
     }
   }
-  const parsed = operation.input.safeParse(withStructures(operation, input));
+  const given = withStructures(operation, input);
+  let parsed = operation.input.safeParse(given);
+  if (parsed.success) return ok(parsed.data);
+  const meant = withPlainMeanings(operation, given, parsed.error.issues);
+  if (meant !== null) parsed = operation.input.safeParse(meant);
   if (parsed.success) return ok(parsed.data);
   const { issues } = parsed.error;
   const fields = [...new Set(issues.map((issue) => issue.path.join('.')).filter((path) => path !== ''))];
@@ -50,6 +54,22 @@ function withStructures(
     }
   }
   return read ?? input;
+}
+
+/** The input with what its refused texts plainly mean; null where none of them has a plain meaning. */
+function withPlainMeanings(
+  operation: { readonly input: Operation['input'] },
+  input: Readonly<Input>,
+  issues: readonly z.core.$ZodIssue[],
+): Readonly<Input> | null {
+  const read: Input = {};
+  for (const { path } of issues) {
+    const field = String(path[0]);
+    const value = input[field];
+    const meaning = typeof value === 'string' ? plainMeaning(operation, field, value) : undefined;
+    if (meaning !== undefined) read[field] = meaning;
+  }
+  return Object.keys(read).length === 0 ? null : { ...input, ...read };
 }
 
 function describe(issue: z.core.$ZodIssue, input: Readonly<Input>): string {

@@ -107,6 +107,36 @@ describe('arguments of MCP tools', () => {
     assert.equal((await call('memory_list', { namespace: 'named' })).texts.length, 1);
   });
 
+  it('takes the plain meaning of a text, and refuses a text with another reading', async () => {
+    const stored = await call('memory_store', {
+      ...{ title: 'plain', content: 'c', namespace: 'plain', priority: '8', confidence: '0.5' },
+      ...{ tags: 'ops, night', force: 'true' },
+    });
+    const { body } = await call('memory_get', { id: stored.body['id'] });
+    assert.deepEqual([body['priority'], body['confidence'], body['tags']], [8, 0.5, ['ops', 'night']]);
+    const day = String(body['created_at']).slice(0, 10);
+    for (const [bounds, expected] of [
+      [{ since: day }, 1],
+      [{ until: day }, 1],
+      [{ since: day, until: day }, 1],
+      [{ since: '2099-01-01' }, 0],
+      [{ until: '2020-01-01' }, 0],
+    ] as const) {
+      const listed = await call('memory_list', { namespace: 'plain', format: 'json', limit: '5', ...bounds });
+      assert.equal(listed.body['count'], expected, JSON.stringify(bounds));
+    }
+    for (const wrong of [
+      ...[{ priority: 'eight' }, { priority: '8.5' }, { priority: '' }, { priority: ' 8' }, { force: '1' }],
+      ...[{ force: 'yes' }, { tags: '' }, { tags: 'a,,b' }, { expires_at: '2099-01-01' }],
+    ]) {
+      const { error } = await call('memory_store', { title: 'wrong', content: 'c', ...wrong });
+      assert.deepEqual(error?.data?.['fields'], Object.keys(wrong), JSON.stringify(wrong));
+    }
+    assert.equal((await call('memory_list', { since: '2026-02-30' })).error?.code, -32602);
+    const named = { canonical_name: 'Ada', namespace: 'plain', aliases: 'Lovelace, Ada' };
+    assert.equal((await call('memory_entity_register', named)).error?.code, -32602);
+  });
+
   it('acts for the agent that a call names, with tools that have no such field too', async () => {
     for (const agent of ['ai:ada', 'ai:bob']) {
       for (const title of ['one', 'two'])
