@@ -111,6 +111,9 @@ export const memorySearch = defineOperation({
   },
 });
 
+/** So much of a query decides which part of a text is shown: each of its words is looked for in each row of a page. */
+const MARKED_QUERY_LENGTH = 512;
+
 /** The rows with the text that the caller wants, and how well each fits; as they are where the caller says nothing. */
 function withTexts<R extends { readonly title: string; readonly content: string }>(
   rows: readonly R[],
@@ -118,7 +121,7 @@ function withTexts<R extends { readonly title: string; readonly content: string 
   wanted: 'passage' | 'full' | 'none' | undefined,
 ): R[] {
   if (wanted === undefined) return [...rows];
-  const passages = new Passages(query);
+  const passages = new Passages(query.slice(0, MARKED_QUERY_LENGTH));
   return rows.map((row) => {
     const { content, ...rest } = row;
     const score = Math.round(passages.closeness(row.title, content) * 1000) / 1000;

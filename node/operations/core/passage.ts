@@ -74,15 +74,20 @@ const compact = (content: string): string =>
     .join('\n')
     .trim();
 
-/** The stretch with the most different terms, and their number; null without terms. */
+/** The stretch with the most different terms, the first of several, and their number; null without terms. */
 function bestStretch(places: readonly FoundTerm[], length: number) {
   let best: { readonly at: number; readonly terms: number } | null = null;
-  for (const [index, { at }] of places.entries()) {
-    const terms = new Set<number>();
-    for (let next = index; next < places.length && places[next]!.at < at + length; next += 1) {
-      terms.add(places[next]!.term);
+  const inside = new Map<number, number>();
+  let next = 0;
+  for (const { at, term } of places) {
+    for (; next < places.length && places[next]!.at < at + length; next += 1) {
+      const entering = places[next]!.term;
+      inside.set(entering, (inside.get(entering) ?? 0) + 1);
     }
-    if (best === null || terms.size > best.terms) best = { at, terms: terms.size };
+    if (best === null || inside.size > best.terms) best = { at, terms: inside.size };
+    const left = inside.get(term)! - 1;
+    if (left === 0) inside.delete(term);
+    else inside.set(term, left);
   }
   return best;
 }
