@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
-import type { CsvError, Info } from 'csv-parse';
+import { pipeline, Readable } from 'node:stream';
+import type { Info } from 'csv-parse';
 
 /** A record of a table, by the names of its header, and the line on which it ends. */
 export interface CsvRecord {
@@ -29,14 +29,14 @@ export async function* csvRecords(
   bytes: AsyncIterable<Uint8Array>,
   delimiter: string,
 ): AsyncGenerator<CsvRecord> {
-  const { parse } = await import('csv-parse');
-  const parser = Readable.from(bytes, { objectMode: false }).pipe(
-    parse({
-      ...{ bom: true, delimiter, info: true, relax_column_count: true, skip_empty_lines: true },
-      max_record_size: RECORD_CHARACTERS_MAX,
-      columns: headerNames,
-    }),
-  );
+  const { CsvError, parse } = await import('csv-parse');
+  const parser = parse({
+    ...{ bom: true, delimiter, info: true, relax_column_count: true, skip_empty_lines: true },
+    max_record_size: RECORD_CHARACTERS_MAX,
+    columns: headerNames,
+  });
+  // A source that cannot be read ends the parser with its error, which the loop below throws.
+  pipeline(Readable.from(bytes, { objectMode: false }), parser, () => undefined);
   try {
     for await (const { record, info } of parser as AsyncIterable<{
       readonly record: Record<string, string>;
@@ -45,8 +45,7 @@ export async function* csvRecords(
       yield { line: info.lines, members: record };
     }
   } catch (error) {
-    const { code, message } = error as CsvError;
-    if (typeof code !== 'string' || !code.startsWith('CSV_')) throw error;
-    throw new CsvProblem(message);
+    if (!(error instanceof CsvError)) throw error;
+    throw new CsvProblem(error.message);
   }
 }

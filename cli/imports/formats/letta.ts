@@ -3,6 +3,7 @@ import {
   documentOf,
   isObject,
   type Json,
+  jsonOf,
   listValues,
   objectsOf,
   textIn,
@@ -14,25 +15,36 @@ import { headOf, LIST_NAMES } from '../source-head.js';
 
 /**
  * Letta: an agent file (`.af`), whose blocks of core memory become memories, and passages of archival memory, as
- * `GET /v1/agents/{id}/archival-memory` lists them.
+ * `GET /v1/agents/{id}/archival-memory` lists them. An agent file holds no passages.
  */
 export const letta: ForeignFormat = {
   name: 'letta',
   isOf: (head) => isPassage(head.first) || isAgentFile(head),
   async *read(file, tell) {
     if (await holdsPassages(file)) yield* passagesOf(file, tell);
-    else yield* blocksOf(await documentOf(file), file.path, tell);
+    else yield* blocksOf(await agentFileOf(file), file.path, tell);
   },
 };
 
 const isPassage = (value: unknown): value is Json =>
   isObject(value) && /^passage-/.test(textIn(value['id']) ?? '') && textIn(value['text']) !== null;
 
-const isAgentFile = ({ path, text }: Head): boolean =>
-  /^\s*\{/.test(text) &&
-  (/\.af$/i.test(path) ||
-    /"core_memory"\s*:\s*\[/.test(text) ||
-    (/"agent_type"\s*:/.test(text) && /"(block_ids|blocks)"\s*:/.test(text)));
+const isAgentFile = ({ path, text }: Head): boolean => {
+  if (!/^\s*"?\{/.test(text)) return false;
+  // In a file that holds the document as one text, marks stand before the quotes.
+  const plain = /^\s*"/.test(text) ? text.replaceAll('\\"', '"') : text;
+  return (
+    /\.af$/i.test(path) ||
+    /"core_memory"\s*:\s*\[/.test(plain) ||
+    (/"agent_type"\s*:/.test(plain) && /"(block_ids|blocks)"\s*:/.test(plain))
+  );
+};
+
+/** The document of an agent file. Some files hold the document as one JSON text. */
+async function agentFileOf(file: SourceFile): Promise<unknown> {
+  const document = await documentOf(file);
+  return typeof document === 'string' ? jsonOf(document) : document;
+}
 
 const holdsPassages = async (file: SourceFile): Promise<boolean> => isPassage((await headOf(file)).first);
 
@@ -45,10 +57,14 @@ async function* passagesOf(file: SourceFile, tell: Tell): AsyncGenerator<SourceR
       tell(`passage ${count} has no text: left out`);
       continue;
     }
+    if (value['is_deleted'] === true) {
+      tell(`passage ${count} is deleted: left out`);
+      continue;
+    }
     const { text, embedding: _vector, embedding_config: _config, tags, ...claims } = value;
     yield {
       ...{ key: String(value['id']), title: null, content: String(text), tags: listOf(tags), kind: null },
-      claims: Object.fromEntries(Object.entries(claims).filter(([, said]) => said !== null)),
+      claims: saying(claims),
       ...{ place: [], from: `${file.path}#${count}`, names: [], links: [] },
     };
   }
@@ -65,24 +81,34 @@ function* blocksOf(document: unknown, path: string, tell: Tell): Generator<Sourc
     ...objectsOf(document['blocks']).map((block) => ({ block, agent: agentOf(block['id']) })),
     ...old.map((block) => ({ block, agent: textIn(document['name']) })),
   ];
+  const keys = new Set<string>();
   for (const { block, agent } of blocks) {
-    const label = textIn(block['label']) ?? 'memory';
-    const value = textIn(block['value']) ?? '';
+    const { label: name, value, ...others } = block;
+    const label = textIn(name) ?? 'memory';
+    const content = textIn(value) ?? '';
     // An agent begins with empty blocks.
-    if (value.trim() === '') continue;
+    if (content.trim() === '') continue;
+    const id = textIn(block['id']) ?? '';
+    const plain = `block/${agent ?? ''}/${label}/${agent === null ? id : ''}`;
+    // Two agents of a file may have one name.
+    const key = keys.has(plain) ? `${plain}${id}` : plain;
+    keys.add(key);
     yield {
-      key: `block/${agent ?? ''}/${label}/${agent === null ? (textIn(block['id']) ?? '') : ''}`,
-      title: agent === null ? label : `${agent}: ${label}`,
-      ...{ content: value, tags: [label], kind: null, place: [], claims: claimsOf(block, agent) },
-      ...{ from: `${path} (${label})`, names: [], links: [] },
+      ...{ key, title: agent === null ? label : `${agent}: ${label}`, content, tags: [label] },
+      ...{ kind: null, place: [], claims: saying({ agent, ...others }), from: `${path} (${label})` },
+      ...{ names: [], links: [] },
     };
   }
   if (blocks.length === 0) tell('holds no blocks of core memory');
+  const files = objectsOf(document['files']).length;
+  if (files > 0) tell(`its files are left out (${files}): only its core memory is taken`, 'taken');
 }
 
-const claimsOf = ({ id, description, limit, read_only }: Json, agent: string | null): Json =>
+/** The members that say something: most of them are unset. */
+const saying = (members: Json): Json =>
   Object.fromEntries(
-    Object.entries({ agent, id, description, limit, read_only }).filter(
-      ([, said]) => said !== null && said !== undefined && said !== false,
-    ),
+    Object.entries(members).filter(([, said]) => {
+      if (said === null || said === undefined || said === false) return false;
+      return typeof said !== 'object' || Object.keys(said).length > 0;
+    }),
   );

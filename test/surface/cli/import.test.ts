@@ -45,6 +45,7 @@ function node(fixture?: string) {
 
 const counts = ({ json }: { readonly json: Row }) =>
   ['imported', 'updated', 'unchanged', 'kept', 'left_out', 'links'].map((name) => json[name]);
+const claimsOf = ({ metadata }: Row) => (metadata as Row)['import_claims'] as Row;
 const titles = (rows: readonly Row[]) => rows.map(({ title }) => title);
 
 describe('import of other sources', { timeout: 240_000 }, () => {
@@ -175,14 +176,52 @@ describe('import of other sources', { timeout: 240_000 }, () => {
     const [human, persona] = await file.rows('import/letta');
     assert.deepEqual([human!['title'], persona!['title']], ['planner: human', 'planner: persona']);
     assert.equal(human!['content'], 'Ada runs the harbour office.');
+    assert.deepEqual(claimsOf(human!), {
+      ...{ agent: 'planner', id: 'block-0', limit: 20000, description: 'About the person' },
+    });
+    assert.equal(claimsOf(persona!)['read_only'], true);
+    const quoted = node('letta-quoted.af');
+    assert.deepEqual(counts(await quoted.imports()), [1, 0, 0, 0, 0, 0]);
+    const [notes] = await quoted.rows('import/letta');
+    assert.deepEqual(
+      [notes!['title'], notes!['content']],
+      ['scribe: notes', 'The lighthouse is painted in May.'],
+    );
     const first = node('letta-first.af');
     assert.deepEqual(counts(await first.imports()), [2, 0, 0, 0, 0, 0]);
-    assert.deepEqual(titles(await first.rows('import/letta')), ['poet: human', 'poet: persona']);
+    const blocks = await first.rows('import/letta');
+    assert.deepEqual(titles(blocks), ['poet: human', 'poet: persona']);
+    const { created_at, updated_at } = claimsOf(blocks[0]!);
+    assert.deepEqual([created_at, updated_at], ['2025-03-31T23:17:55', '2025-04-02T09:00:00']);
     const passages = node('letta-passages.json');
     assert.deepEqual(counts(await passages.imports()), [2, 0, 0, 0, 0, 0]);
     const [, pier] = await passages.rows('import/letta');
     assert.deepEqual(pier!['tags'], ['weather']);
     assert.equal(JSON.stringify(pier).includes('embedding_config'), false);
+    assert.deepEqual(Object.keys(claimsOf(pier!)).sort(), [
+      ...['archive_id', 'created_at', 'created_by_id', 'id', 'organization_id', 'updated_at'],
+    ]);
+  });
+
+  it('takes the blocks of two Letta agents of one name, and says what it leaves out', async () => {
+    const { source, imports, rows } = node('letta.af');
+    const file = JSON.parse(readFileSync(source, 'utf8')) as { agents: Row[]; blocks: Row[]; files: Row[] };
+    file.agents.push({ ...file.agents[0], id: 'agent-1', block_ids: ['block-3'] });
+    file.blocks.push({ ...file.blocks[0], id: 'block-3', value: 'Bo runs the lighthouse.' });
+    file.files.push({ id: 'file-0', file_name: 'tides.txt', content: 'High water at six' });
+    writeFileSync(source, JSON.stringify(file));
+    const done = await imports();
+    assert.deepEqual([done.code, ...counts(done)], [0, 3, 0, 0, 0, 0, 0]);
+    assert.match(String(done.json['notices']), /its files are left out \(1\)/);
+    assert.equal((await rows('import/letta')).length, 3);
+    assert.deepEqual(counts(await imports()), [0, 0, 3, 0, 0, 0]);
+    const passages = node('letta-passages.json');
+    const list = JSON.parse(readFileSync(passages.source, 'utf8')) as Row[];
+    list[1]!['is_deleted'] = true;
+    writeFileSync(passages.source, JSON.stringify(list));
+    const kept = await passages.imports();
+    assert.deepEqual([kept.code, ...counts(kept)], [1, 1, 0, 0, 0, 1, 0]);
+    assert.match(String(kept.json['problems']), /passage 2 is deleted/);
   });
 
   it('takes back what a run made, and leaves what was changed since', async () => {

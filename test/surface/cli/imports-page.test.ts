@@ -29,6 +29,7 @@ it('the commands of docs/imports.md import their sources', { timeout: 120_000 },
     assert.equal(code, isWhole ? 0 : 1, `${command}\n${out}${err}`);
     assert.match(out, /imported \d+ memor/, command);
   }
+  assert.match(await shell.done(blocks('What becomes of it', 'sh')[0]!), /3 unchanged/);
   const runs = await shell.done(blocks('Again, and back', 'sh')[0]!);
   const run = /^\S+(?= {2}mem0)/m.exec(runs)![0];
   assert.match(await shell.done(`mnemesh import --undo ${run}`), /removed 3 memories of import /);
