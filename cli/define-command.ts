@@ -7,7 +7,7 @@ import type { Terminal } from './terminal.js';
 
 /** A command that is not an operation. */
 export interface CommandDeclaration {
-  /** The name in `NATIVE_COMMANDS`. */
+  /** The name in `NATIVE_COMMANDS`; empty for what runs without a command. */
   readonly name: string;
   readonly summary: string;
   /** Its own flags. One with the name of a flag of every command replaces that flag. */
@@ -34,7 +34,9 @@ export function defineCommand(declaration: CommandDeclaration): Command {
     ...flags.filter((flag) => flag.required === true).map((flag) => `--${flag.name} <${flag.value}>`),
     '[options]',
     ...(rest === undefined ? [] : [`[-- ${rest}]`]),
-  ].join(' ');
+  ]
+    .join(' ')
+    .trimStart();
   return {
     name,
     summary,

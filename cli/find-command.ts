@@ -15,17 +15,19 @@ export type Route =
 
 /**
  * Finds the command that the words name: `name`, or `group member`. Flags of every command may also come before the
- * name and between its words. `help` before a name and `--help` anywhere show its help. `parseArguments` reads what
- * follows the name.
+ * name and between its words. `help` before a name and `--help` anywhere show its help, without a name that of the program,
+ * and without any word the start page. `parseArguments` reads what follows the name.
  */
 export async function findCommand(words: readonly string[]): Promise<Route> {
   const asksHelp = asksFor(words, '--help', '-h');
   const { flags, rest } = leadingFlags(words);
   const first = rest[0];
-  if (first === 'help' && !asksHelp) return findCommand([...flags, ...rest.slice(1), '--help']);
-  if (first === undefined) return asksHelp ? helpOfAll() : failure('no command is given');
+  if (first === 'help') return findCommand([...flags, ...rest.slice(1), ...(asksHelp ? [] : ['--help'])]);
+  if (asksHelp && (first === undefined || first.startsWith('-'))) {
+    return asksFor(words, '--all') ? helpOfAll() : helpOfMost();
+  }
+  if (first === undefined) return routeTo((await import('./start-page.js')).startCommand, flags, false);
   if (first.startsWith('-')) {
-    if (asksHelp) return helpOfAll();
     return { kind: 'failure', result: fail('UNKNOWN_FIELD', `unknown flag ${first}`, { fields: [first] }) };
   }
   const operations = await operationTable();
@@ -96,10 +98,15 @@ function routeTo(command: Command, words: readonly string[], asksHelp: boolean):
     : { kind: 'command', command, words };
 }
 
+async function helpOfMost(): Promise<Route> {
+  const { firstHelp } = await import('./root-help.js');
+  return { kind: 'help', text: firstHelp };
+}
+
 async function helpOfAll(): Promise<Route> {
-  const { rootHelp } = await import('./root-help.js');
-  const [operations, natives] = [await operationTable(), await nativeCommands(() => true)];
-  return { kind: 'help', text: (columns) => rootHelp(operations, natives, columns) };
+  const { allHelp } = await import('./root-help.js');
+  const commands = [...(await operationTable()), ...(await nativeCommands(() => true))];
+  return { kind: 'help', text: (columns) => allHelp(commands, columns) };
 }
 
 const nativeCommands = (isSelected: (name: string) => boolean): Promise<Command[]> =>

@@ -50,7 +50,7 @@ async function follow(route: Route, terminal: Terminal): Promise<Result<number>>
 }
 
 function usageLines(command: Command): string {
-  return `Usage: ${PROGRAM} ${command.usage}\nAll options: ${PROGRAM} ${command.name} --help`;
+  return `Usage: ${PROGRAM} ${command.usage}\nAll options: ${[PROGRAM, command.name, '--help'].filter((word) => word !== '').join(' ')}`;
 }
 
 // From Node 22.8 on, compiled code is cached between starts; modules loaded after this line profit.

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
+import type { z } from 'zod';
 import { commandCaller, explicitAgentId, localIdentity } from '../node/identity/local-caller.js';
 import { type Answer, type Answered, shapedAnswer } from '../node/pipeline/answer.js';
+import { instantMeaning } from '../node/pipeline/fields.js';
 import { formattedText } from '../node/pipeline/formatted-text.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
@@ -10,10 +12,12 @@ import { type Command, PROGRAM } from './command.js';
 import { confirmed, hasTerminal } from './confirm.js';
 import { asksFor, asksForJson, flagValue, isSet, settingsFor } from './global-flags.js';
 import { helpText } from './help.js';
+import { firstRun } from './kept-data.js';
 import { argumentSpecOf, type CliOperation, FOR_PEOPLE, fieldsOf, hasOwnFlag } from './operation-flags.js';
 import { operationArguments, operationHelp, usageOf } from './operation-help.js';
 import { argumentName, operationInput } from './operation-input.js';
 import { Progress } from './progress.js';
+import { spokenForms } from './spoken-instant.js';
 import type { Terminal } from './terminal.js';
 import { viewOf } from './views/view.js';
 
@@ -98,6 +102,7 @@ async function run(
         unknownFields: 'refuse',
         progress: (done, of) => progress.update(done, of),
       });
+    const first = firstRun(settings, terminal);
     const agreed = isSet(parsed.value, 'yes') ? ok(true) : await isAgreed(operation, input.value, call);
     if (!agreed.ok) return failed(inTypedNames(operation, agreed.error));
     if (!agreed.value) {
@@ -106,6 +111,7 @@ async function run(
     }
     const answer = await call(input.value);
     progress.end();
+    if (!json) await first.told();
     if (!answer.ok) {
       if (json) return failed(answer.error);
       const failure = await withoutPart(operation, answer.error, input.value, terminal);
@@ -182,13 +188,24 @@ function withWayOut(
       ? '--force stores it all the same, beside the other one'
       : detailsOf(failure, 'CONFLICT', 'ARCHIVE_RESTORE_COLLISION', 'ATTESTATION_REPLAYED')?.existing_id !==
             undefined && takes('on_conflict')
-        ? '--on-conflict version keeps both; --on-conflict merge replaces the text of the stored memory with this one'
+        ? `--on-conflict version keeps both; --on-conflict merge replaces the text of the stored memory with this one${operation.cli.derived?.['title'] === undefined ? '' : '; --title gives this one another title'}`
         : failure.code === 'QUOTA_EXCEEDED'
           ? `"${PROGRAM} quota-status" shows the usage; the limits are settings`
           : failure.code === 'ATTESTATION_FAILED' && takes('sign') && input['sign'] !== true
             ? 'if the key file of the agent is here, add --sign'
-            : null;
+            : otherInstants(operation, failure);
   return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };
+}
+
+/** The other forms of an instant, where the failure is about one. */
+function otherInstants(operation: CliOperation, failure: Failure): string | null {
+  if (!failure.message.includes('RFC 3339')) return null;
+  for (const field of detailsOf(failure, ...NAMING_FIELDS)?.fields ?? []) {
+    const schema = operation.input.shape[field];
+    const meaning = schema === undefined ? null : instantMeaning(schema as z.ZodType);
+    if (meaning !== null) return `or ${spokenForms(meaning)}`;
+  }
+  return null;
 }
 
 /** Failures that can name fields of the input. */

@@ -31,11 +31,13 @@ export function fieldsOf(operation: CliOperation): string[] {
 
 /** True when a call without the field fails. */
 export function isRequired(operation: CliOperation, field: string): boolean {
-  return operation.cli.defaults?.[field] === undefined && isRequiredField(operation, field);
+  const { defaults, derived } = operation.cli;
+  if (defaults?.[field] !== undefined || derived?.[field] !== undefined) return false;
+  return isRequiredField(operation, field);
 }
 
 /** The letter that stands for a field, if any. */
-function shortOf(operation: CliOperation, field: string): string | undefined {
+export function shortOf(operation: CliOperation, field: string): string | undefined {
   return Object.entries(operation.cli.short ?? {}).find(([, named]) => named === field)?.[0];
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instantMeaning } from '../node/pipeline/fields.js';
 import { hasFormats } from '../node/pipeline/formatted-text.js';
 import type { Flag } from './arguments.js';
 import type { DocumentedFlag, Positional } from './command.js';
@@ -12,8 +13,10 @@ import {
   isRequired,
   kebab,
   ownFlagOf,
+  shortOf,
   YES,
 } from './operation-flags.js';
+import { spokenForms } from './spoken-instant.js';
 
 interface FieldSchema {
   readonly items?: FieldSchema;
@@ -105,10 +108,13 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
     return `Shape of the answer: ${formats} (default ${FOR_PEOPLE})`;
   }
   const standard = operation.cli.defaults?.[field] ?? schema.default;
+  const meaning = instantMeaning(operation.input.shape[field] as z.ZodType);
   const notes = [
     ...(isRequired(operation, field) ? ['required'] : []),
     ...(standard === undefined || isEmpty(standard) ? [] : [`default ${textOf(standard)}`]),
+    ...(operation.cli.derived?.[field] === undefined ? [] : [`default ${operation.cli.derived[field].from}`]),
     ...otherNames(operation, field).map((name) => `also --${name}`),
+    ...(meaning === null ? [] : [`also ${spokenForms(meaning)}`]),
     ...(operation.cli.stdin?.includes(field) === true ? ['- reads standard input'] : []),
     ...(operation.cli.files?.includes(field) === true
       ? ['path of a file with JSON, - for standard input']
@@ -126,7 +132,10 @@ function documentation(operation: CliOperation, field: string, schema: FieldSche
 
 /** The flags of a field that help does not show in its first column. */
 function otherNames(operation: CliOperation, field: string): string[] {
-  if (operation.cli.positionals?.includes(field) === true) return aliasesOf(operation, field);
+  if (operation.cli.positionals?.includes(field) === true) {
+    const flag = shortOf(operation, field) === undefined ? [] : [ownFlagOf(operation, field)];
+    return [...flag, ...aliasesOf(operation, field)];
+  }
   const names = [ownFlagOf(operation, field), ...aliasesOf(operation, field)];
   return names.filter((name) => name !== flagOf(operation, field));
 }

@@ -1,11 +1,15 @@
 import type { Readable } from 'node:stream';
+import type { z } from 'zod';
 import { variableOf } from '../node/config/load-settings.js';
 import { readSecretFile, type SecretFileProblem } from '../node/config/secret-file.js';
 import { coerceText, fieldTypes, parseJson } from '../node/pipeline/coerce.js';
+import { instantMeaning } from '../node/pipeline/fields.js';
+import { systemClock } from '../node/seams.js';
 import { REQUEST_BODY_BYTES_MAX } from '../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { type CliOperation, fieldsOf, flagOf, isRequired, kebab, ownFlagOf } from './operation-flags.js';
+import { spokenInstant } from './spoken-instant.js';
 
 type Input = Record<string, unknown>;
 
@@ -50,8 +54,11 @@ export async function operationInput(
       if (!text.ok) return failed(text.error);
       input[field] = text.value;
     } else {
-      input[field] = coerce(operation, field, texts);
+      input[field] = instantFrom(operation, field, texts) ?? coerce(operation, field, texts);
     }
+  }
+  for (const [field, { make }] of Object.entries(operation.cli.derived ?? {})) {
+    if (!typed.value.has(field)) input[field] = make(input);
   }
   return ok(input);
 }
@@ -79,6 +86,18 @@ function typedTexts(
     texts.set(field, [value]);
   }
   return ok(texts);
+}
+
+/**
+ * The instant that the words of a field mean; null for a field of another kind, for a text that it takes as it is, and for
+ * other words: the schema refuses those with the message of every surface.
+ */
+function instantFrom(operation: CliOperation, field: string, texts: readonly string[]): string | null {
+  const schema = operation.input.shape[field] as z.ZodType;
+  const meaning = instantMeaning(schema);
+  const text = texts.at(-1)!;
+  if (meaning === null || schema.safeParse(text).success) return null;
+  return spokenInstant(text, meaning, systemClock.nowMs());
 }
 
 /** A repeated flag adds to its list; each time it may hold several items, separated by commas. */

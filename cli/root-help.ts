@@ -1,41 +1,64 @@
-import { FAMILIES } from '../node/pipeline/operation.js';
 import { VERSION } from '../node/version.js';
 import { type Command, PROGRAM } from './command.js';
 import { GLOBAL_ROWS, type HelpRow, helpText } from './help.js';
 import type { OperationEntry } from './operation-table.js';
-
-const SERVERS: readonly string[] = ['serve', 'mcp', 'sync-daemon'];
+import { TASKS } from './tasks.js';
 
 type Summarized = Pick<Command, 'name' | 'summary'> | OperationEntry;
 
+const nameOf = (each: Summarized) => ('name' in each ? each.name : each.command);
+
 /** Commands as rows of help. */
 export const rowsOf = (commands: readonly Summarized[]): HelpRow[] =>
-  commands.map((each) => ['name' in each ? each.name : each.command, each.summary]);
+  commands.map((each) => [nameOf(each), each.summary]);
 
-/** The first page of help: every command, by family. */
-export function rootHelp(
-  operations: readonly OperationEntry[],
-  natives: readonly Command[],
-  columns: number,
-): string {
-  const servers = natives.filter(({ name }) => SERVERS.includes(name));
+const SUMMARY = `${PROGRAM} ${VERSION}: a memory for agents`;
+const USAGE = '<command> [options]';
+/** The calls that a newcomer tries first. */
+export const EXAMPLES = ['store "We deploy on Sundays, 02:00 to 04:00 UTC"', 'recall "when may we deploy?"'];
+
+/** The first page of help, for a small screen: the commands that are used often, by what they are for. */
+export function firstHelp(columns: number): string {
   return helpText(
     {
-      summary: `${PROGRAM} ${VERSION}: a memory for agents`,
-      usage: '<command> [options]',
+      summary: SUMMARY,
+      usage: USAGE,
       sections: [
-        { title: 'Servers', rows: rowsOf(servers) },
-        ...FAMILIES.map((family) => ({
-          title: `Commands: ${family}`,
-          rows: rowsOf(operations.filter((operation) => operation.family === family)),
+        { title: 'Commands', rows: TASKS.map(({ title, often }): HelpRow => [title, often.join(', ')]) },
+        {
+          title: 'More',
+          rows: [
+            ['help <command>', 'What a command does, its options and examples'],
+            ['help --all', 'All commands, and the options that each of them takes'],
+          ],
+        },
+      ],
+      examples: EXAMPLES,
+    },
+    columns,
+  );
+}
+
+/** The whole help: every command by what it is for, with its summary. */
+export function allHelp(commands: readonly Summarized[], columns: number): string {
+  const firstWord = (each: Summarized) => nameOf(each).split(' ')[0] as string;
+  return helpText(
+    {
+      summary: SUMMARY,
+      usage: USAGE,
+      sections: [
+        ...TASKS.map(({ title, often, also }) => ({
+          title,
+          rows: [...often, ...also].flatMap((word) =>
+            rowsOf(commands.filter((each) => firstWord(each) === word)),
+          ),
         })),
-        { title: 'Commands: the node', rows: rowsOf(natives.filter((each) => !servers.includes(each))) },
         {
           title: 'Options of every command',
           rows: [...GLOBAL_ROWS, ['-V, --version', 'Print the version']],
         },
       ],
-      examples: ['store --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"', 'recall --help'],
+      examples: EXAMPLES,
     },
     columns,
   );

@@ -10,6 +10,7 @@ import type { ParsedArguments } from './arguments.js';
 import { PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
 import { GLOBAL_FLAGS, isSet, settingSources, settingsFor } from './global-flags.js';
+import { keptFor } from './kept-data.js';
 import { SERVICE_FLAGS } from './service/service-flags.js';
 import { settingFlag, settingsOfFlags, settingsWithFlag } from './setting-flags.js';
 import { onSignals } from './signals.js';
@@ -77,10 +78,11 @@ function greeting(url: string, settings: Settings, { before, after }: SameNode):
   return [
     `${PROGRAM} ${VERSION} listens on ${url}`,
     `data: ${settings.dbPath}`,
+    `memories are kept ${keptFor(settings)}`,
     '',
     'Try, from another terminal:',
     `  curl ${url}/api/v1/health`,
-    `  ${program} store${after} --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"`,
+    `  ${program} store${after} "We deploy on Sundays, 02:00 to 04:00 UTC"`,
     `  ${program} recall${after} "when may we deploy?"`,
     '',
     '',

@@ -10,7 +10,7 @@ export class Terminal {
 
   constructor(
     private readonly out: Writable & { readonly columns?: number },
-    private readonly errors: Writable,
+    private readonly errors: Writable & { readonly isTTY?: boolean },
   ) {
     // `written` receives each error; without a listener the error would also end the process.
     out.on('error', () => undefined);
@@ -20,6 +20,11 @@ export class Terminal {
   /** True when the reader of standard output is gone. */
   get closed(): boolean {
     return this.broken;
+  }
+
+  /** True when a person reads what is not an answer. */
+  get talks(): boolean {
+    return this.errors.isTTY === true;
   }
 
   /** Characters per line. */

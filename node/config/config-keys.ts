@@ -122,7 +122,9 @@ function nearestSibling(key: string): string | null {
   const section = key.includes('.') ? key.slice(0, key.lastIndexOf('.') + 1) : '';
   const leaf = key.slice(section.length);
   const leafOf = (known: string) => known.slice(known.lastIndexOf('.') + 1);
-  const siblings = [...KNOWN_KEYS].filter((known) => known.startsWith(section));
+  const siblings = [...KNOWN_KEYS].filter(
+    (known) => known.startsWith(section) && leafOf(known) === known.slice(section.length),
+  );
   const near = nearest(leaf, siblings.map(leafOf));
   if (near !== null) return siblings.find((known) => leafOf(known) === near) ?? null;
   return [...KNOWN_KEYS].find((known) => leafOf(known) === leaf) ?? null;

@@ -45,7 +45,14 @@ export const PLACE_ROWS = {
   host: {
     type: 'text',
     default: '127.0.0.1',
-    flag: { name: '--host', of: 'serve', value: 'address', doc: 'Address to bind (default {default})' },
+    flag: {
+      name: '--host',
+      of: 'serve',
+      value: 'address',
+      doc: 'Address to bind ({env}; default {default})',
+    },
+    env: 'SVC_HOST',
+    config: 'http.host',
     doc: 'Address that serve binds; another than loopback needs an API key.',
   },
   port: {
@@ -57,8 +64,10 @@ export const PLACE_ROWS = {
       name: '--port',
       of: 'serve',
       form: { match: /^\d{1,5}$/, problem: 'must be a port number' },
-      doc: 'Port to bind, 0 for any free one (default {default})',
+      doc: 'Port to bind, 0 for any free one ({env}; default {default})',
     },
+    env: 'SVC_PORT',
+    config: 'http.port',
     doc: 'Port that serve binds; 0 takes any free one.',
   },
 } as const satisfies SettingRows;

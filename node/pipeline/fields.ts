@@ -200,6 +200,16 @@ export const pageEnd = {
   next_offset: z.int().optional(),
 } as const;
 
+/** How people mean an instant of a field where they write it in words: the command line reads those. */
+export interface InstantMeaning {
+  /** The direction of a span that says none, such as `7d`. */
+  readonly span: 'ago' | 'ahead' | 'either';
+  /** Which instant of a day is meant. */
+  readonly day: 'begin' | 'end';
+}
+
+const INSTANTS = z.registry<InstantMeaning>();
+
 /** An RFC 3339 instant with an offset, made canonical. */
 export const instant = z
   .string()
@@ -211,7 +221,29 @@ export const instant = z
     }
     return canonical;
   })
-  .describe('RFC 3339 instant');
+  .describe('RFC 3339 instant')
+  .register(INSTANTS, { span: 'either', day: 'begin' });
+
+const meant = (meaning: InstantMeaning) => instant.describe('RFC 3339 instant').register(INSTANTS, meaning);
+
+/** An instant that lies in the past, as nearly always. */
+export const pastInstant = meant({ span: 'ago', day: 'begin' });
+/** Until when, the instant included: a day is meant with its end. */
+export const pastEnd = meant({ span: 'ago', day: 'end' });
+/** An instant that is still to come. */
+export const comingInstant = meant({ span: 'ahead', day: 'begin' });
+
+/** How people mean the instant that a field takes; null for a field of another kind. */
+export function instantMeaning(schema: z.core.$ZodType): InstantMeaning | null {
+  const own = INSTANTS.get(schema as typeof instant);
+  if (own !== undefined) return own;
+  const { innerType, options = [] } = schema._zod.def as {
+    readonly innerType?: z.core.$ZodType;
+    readonly options?: readonly z.core.$ZodType[];
+  };
+  const inner = [...(innerType === undefined ? [] : [innerType]), ...options];
+  return inner.map(instantMeaning).find((meaning) => meaning !== null) ?? null;
+}
 
 const span = z
   .object({ start: z.int().min(0), end: z.int().min(0) })
@@ -363,8 +395,8 @@ export const pictureFormat = z
 
 /** The two axes of time of a question about the graph. */
 export const moment = {
-  valid_at: instant.describe('Only links that hold at this instant; now unless given').optional(),
-  believed_at: instant.describe('Answer as of what was recorded by this instant').optional(),
+  valid_at: pastInstant.describe('Only links that hold at this instant; now unless given').optional(),
+  believed_at: pastInstant.describe('Answer as of what was recorded by this instant').optional(),
 } as const;
 
 export const includeInvalidated = z

@@ -82,6 +82,13 @@ export interface McpBinding {
   readonly output?: z.ZodType;
 }
 
+/** A field that is made of the others. */
+export interface Derived {
+  /** What it is made of, as help says it. */
+  readonly from: string;
+  readonly make: (input: Readonly<Record<string, unknown>>) => unknown;
+}
+
 /** How an operation appears as a subcommand. */
 export interface CliBinding {
   /** For example `store`, or `archive list` for a leaf of a group. */
@@ -98,6 +105,8 @@ export interface CliBinding {
   readonly shown?: Readonly<Record<string, string>>;
   /** Other words for values of a field, only on this surface: field to word to value. */
   readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Fields that this surface makes of the others where they are not given. */
+  readonly derived?: Readonly<Record<string, Derived>>;
   /** Fields whose value `-` is read from standard input. */
   readonly stdin?: readonly string[];
   /** Fields whose value here is the path of a file with it, in JSON; `-` is standard input. */

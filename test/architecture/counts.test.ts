@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { NATIVE_COMMANDS } from '../../cli/native-commands.js';
+import { TASKS } from '../../cli/tasks.js';
 import { type MeshRoutesParts, meshRoutes } from '../../node/mesh/mesh-routes.js';
 import { syncRoutes } from '../../node/mesh/receive/sync-routes.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
@@ -75,6 +76,25 @@ describe('counts', () => {
       'repair',
       'uninstall',
     ]);
+  });
+
+  it('every command has its place in help, by its first word', () => {
+    const names = [
+      ...Object.keys(NATIVE_COMMANDS),
+      ...OPERATIONS.flatMap((operation) => operation.cli?.command ?? []),
+    ];
+    const placed = TASKS.flatMap(({ often, also }) => [...often, ...also]);
+    assert.equal(new Set(placed).size, placed.length, 'each once');
+    const tops = [...new Set(names.map((name) => name.split(' ')[0]!))];
+    assert.deepEqual(
+      tops.filter((name) => !placed.includes(name)),
+      [],
+      'add it to cli/tasks.ts',
+    );
+    assert.deepEqual(
+      placed.filter((name) => name !== 'help' && !tops.includes(name)),
+      [],
+    );
   });
 
   it('the routes between nodes that the interface counts are its two', () => {

@@ -20,6 +20,7 @@ import { AUTO_TAG_SKIPS, autoTagging } from './auto-tagging.js';
 import { besideFindings, repetition, type StoreFindings } from './before-store.js';
 import { classifiedKind } from './classified-kind.js';
 import { synthesising } from './synthesising.js';
+import { titleOfText } from './title-of-text.js';
 
 const input = z.object({
   title: fields.title,
@@ -31,7 +32,9 @@ const input = z.object({
   confidence: fields.confidence.describe('How sure it is, 0 to 1').optional(),
   source: fields.source.optional(),
   ttl_secs: fields.ttlSecs.optional(),
-  expires_at: fields.instant.describe('When it expires, RFC 3339; its tier says unless given').optional(),
+  expires_at: fields.comingInstant
+    .describe('When it expires, RFC 3339; its tier says unless given')
+    .optional(),
   metadata: fields.metadata.default({}),
   agent_id: fields.agentId.describe('Author; the caller unless given').optional(),
   scope: fields.scope.optional(),
@@ -119,6 +122,10 @@ export const memoryStore = defineOperation({
   },
   cli: {
     command: 'store',
+    positionals: ['content'],
+    derived: {
+      title: { from: 'its first words', make: ({ content }) => titleOfText(String(content)) },
+    },
     short: { T: 'title', c: 'content', t: 'tier', n: 'namespace', p: 'priority', S: 'source' },
     stdin: ['content'],
     omit: ['signature', 'created_at', 'recall_id', 'detect_conflicts'],
@@ -126,7 +133,11 @@ export const memoryStore = defineOperation({
     shape: ({ memory, ...answer }) => ({ ...(memory as object | undefined), ...answer }),
     view: 'message',
     message: storedMessage,
-    examples: ['store --title "Deploy window" --content "Sundays, 02:00 to 04:00 UTC"'],
+    examples: [
+      'store "We deploy on Sundays, 02:00 to 04:00 UTC"',
+      'store "Sundays, 02:00 to 04:00 UTC" --title "Deploy window" --tags deploy',
+      'store - --title "Build log" < build.log',
+    ],
   },
   hooks: aroundOperation({
     pre: [

@@ -254,7 +254,7 @@ export const memorySubscriptionReplay = defineOperation({
   core: false,
   input: z.object({
     subscription_id: subscriptionId,
-    since: fields.instant.describe('From this instant on, RFC 3339'),
+    since: fields.pastInstant.describe('From this instant on, RFC 3339'),
     limit: fields.listLimit(limits.SUBSCRIPTION_PAGE_MAX, limits.SUBSCRIPTION_PAGE_MAX, 'events'),
     resend: z.boolean().default(false).describe('Send failed events again, and end a quarantine'),
   }),

@@ -32,8 +32,10 @@ export const kgTimeline = defineOperation({
   core: false,
   input: z.object({
     source_id: fields.memoryId,
-    since: fields.instant.describe('Only links that hold since this RFC 3339 instant or later').optional(),
-    until: fields.instant.describe('Only links that hold since this RFC 3339 instant or earlier').optional(),
+    since: fields.pastInstant
+      .describe('Only links that hold since this RFC 3339 instant or later')
+      .optional(),
+    until: fields.pastEnd.describe('Only links that hold since this RFC 3339 instant or earlier').optional(),
     believed_at: fields.moment.believed_at,
     limit: z
       .int()

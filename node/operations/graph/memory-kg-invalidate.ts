@@ -16,7 +16,7 @@ export const memoryKgInvalidate = defineOperation({
     source_id: sourceId,
     target_id: targetId,
     relation,
-    valid_until: fields.instant.describe('When it stopped to hold; now unless given').optional(),
+    valid_until: fields.pastInstant.describe('When it stopped to hold; now unless given').optional(),
   }),
   output: z.object({
     found: z.literal(true),

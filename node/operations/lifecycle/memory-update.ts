@@ -36,7 +36,7 @@ const input = z.object({
   priority: fields.priority.optional(),
   confidence: fields.confidence.optional(),
   expires_at: z
-    .union([z.null(), z.enum(['', 'null']).transform(() => null), fields.instant])
+    .union([z.null(), z.enum(['', 'null']).transform(() => null), fields.comingInstant])
     .describe('RFC 3339 instant; null, "" or "null" clears it')
     .optional(),
   metadata: fields.metadata.optional(),

@@ -36,7 +36,7 @@ const input = z.object({
     .max(limits.TOOL_CALLS_MAX)
     .default([])
     .describe('Tools that the turn calls'),
-  timestamp_iso: fields.instant.describe('When the turn was; now unless given').optional(),
+  timestamp_iso: fields.pastInstant.describe('When the turn was; now unless given').optional(),
   host_signature_b64: z.string().describe('Ed25519 signature of the host, standard base64').optional(),
   host_pubkey_b64: z.string().describe('Public key of the host, base64').optional(),
   namespace: fields.namespace.optional(),

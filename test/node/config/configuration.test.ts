@@ -191,6 +191,20 @@ describe('keys of the file', () => {
     );
   });
 
+  it('that belong into a section are named with it, and unlike keys are not guessed', () => {
+    const { problems } = load('port = 1\nhost = "::1"\nprot = 2\n[http]\nprot = 3\n[mesh]\nnode = 4');
+    assert.deepEqual(
+      problems.map(({ message }) => message.replace(/^.*config\.toml: /, '')),
+      [
+        'port is not known and has no effect; did you mean http.port?',
+        'host is not known and has no effect; did you mean http.host?',
+        'prot is not known and has no effect',
+        'http.prot is not known and has no effect; did you mean http.port?',
+        'section [mesh] is not known and has no effect',
+      ],
+    );
+  });
+
   it('of the reference that nobody reads are not called unknown', () => {
     assert.deepEqual(load('tier = "smart"\n[scoring]\nhalf_life_days_short = 7').codes, [
       'CONFIG_KEY_NOT_READ',

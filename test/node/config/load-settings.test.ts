@@ -108,6 +108,14 @@ describe('the settings', () => {
 const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value: unknown])[]>> = {
   SVC_DB: [['/x/y.db', '/x/y.db']],
   SVC_KEY_DIR: [['/x/keys', '/x/keys']],
+  SVC_HOST: [
+    ['::1', '::1'],
+    ['0.0.0.0', '0.0.0.0'],
+  ],
+  SVC_PORT: [
+    ['0', 0],
+    ['65535', 65_535],
+  ],
   SVC_API_KEY: [['a key', 'secret:a key']],
   SVC_REQUIRE_API_KEY: [['0', false]],
   SVC_REQUIRE_AGENT_ATTESTATION: [
@@ -254,6 +262,8 @@ describe('the configuration file', () => {
     import_root = "/file/in"
     export_root = "/file/out"
     [http]
+    host = "127.0.0.2"
+    port = 9199
     cors_origins = ["https://a.example"]
     [embeddings]
     backend = "none"
@@ -444,6 +454,8 @@ describe('the configuration file', () => {
     apiKey: 'secret:file key',
     adminAgentIds: ['ai:file', 'ai:two'],
     corsOrigins: ['https://a.example'],
+    host: '127.0.0.2',
+    port: 9199,
     embedBackend: 'none',
     nearDuplicate: 'off',
     requireVerifyNonce: true,

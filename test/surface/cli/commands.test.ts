@@ -3,6 +3,10 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { NATIVE_COMMANDS } from '../../../cli/native-commands.js';
+import { firstHelp } from '../../../cli/root-help.js';
+import { TASKS } from '../../../cli/tasks.js';
+import { displayWidth } from '../../../cli/views/text.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { VERSION } from '../../../node/version.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
@@ -166,18 +170,66 @@ describe('content from standard input', () => {
   });
 });
 
+describe('a sentence without a title', () => {
+  const home = temporaryFolder('cli-sentence');
+  const mnemesh = commandsIn(home);
+
+  it('is stored under its first words, on the command line only', async () => {
+    const told = await mnemesh('store', 'We deploy on Sundays. Ask Ann before.', '--json');
+    assert.equal(told.code, 0, told.err);
+    const { title, content } = json(told.out);
+    assert.deepEqual([title, content], ['We deploy on Sundays', 'We deploy on Sundays. Ask Ann before.']);
+    const input = { content: 'We deploy on Sundays.' };
+    const tool = OPERATIONS.find(({ name }) => name === 'memory_store')!;
+    assert.equal(tool.input.safeParse(input).success, false, 'other surfaces need a title');
+  });
+
+  it('may come from standard input, and have a title beside it', async () => {
+    const piped = await runAlone(home, ['store', '-', '--json'], { stdin: '\n# Rollback\n\n1. Stop it\n' });
+    const { title, content } = json(piped.out);
+    assert.deepEqual([title, content], ['Rollback', '\n# Rollback\n\n1. Stop it\n']);
+    const named = json((await mnemesh('store', 'x y z', '-T', 'Letters', '--json')).out);
+    assert.equal(named.title, 'Letters');
+  });
+
+  it('says how to keep two texts with the same first words', async () => {
+    const { code, err } = await mnemesh('store', 'We deploy on Sundays. Ask Ben before.');
+    assert.equal(code, 1);
+    assert.match(err, /already exists[\s\S]*--title gives this one another title/);
+    const both = await mnemesh(
+      'store',
+      'We deploy on Sundays. Ask Ben before.',
+      '--on-conflict',
+      'version',
+      '--json',
+    );
+    assert.equal(json(both.out).title, 'We deploy on Sundays (2)');
+  });
+
+  it('is refused when it is given twice, is blank, or has no quotes', async () => {
+    assert.match((await mnemesh('store', 'one', '-c', 'two')).err, /--content is given more than once/);
+    assert.match((await mnemesh('store', ' ')).err, /^error: <content>: must not be blank\n/);
+    assert.match((await mnemesh('store', 'We', 'deploy')).err, /put quotes around text with spaces/);
+  });
+});
+
 describe('what the command line refuses', () => {
   const home = temporaryFolder('cli-refusals');
   const mnemesh = commandsIn(home);
 
   const cases: readonly (readonly [args: string[], code: number, err: RegExp])[] = [
-    [[], 2, /no command is given/],
+    [['--bogus'], 2, /unknown flag --bogus/],
+    [['--db'], 2, /--db needs a value[\s\S]*All options: mnemesh --help/],
     [['recal', 'x'], 2, /unknown command "recal"; did you mean "mnemesh recall"\?/],
     [['--bogus', 'list'], 2, /unknown flag --bogus/],
     [['list', '--limt', '3'], 2, /unknown flag --limt; did you mean --limit\?[\s\S]*Usage: mnemesh list/],
     [['list', '--limit', '3', '--limit', '4'], 2, /--limit is given more than once/],
     [['list', '--limit', 'many'], 2, /--limit: /],
-    [['store', '--title', 'x'], 2, /missing required argument: --content[\s\S]*Usage: mnemesh store --title/],
+    [
+      ['store', '--title', 'x'],
+      2,
+      /missing required argument: <content>[\s\S]*Usage: mnemesh store <content>/,
+    ],
     [['get'], 2, /missing required argument: <id>/],
     [['get', 'a', 'b'], 2, /unexpected argument "b"/],
     [['get', '../etc'], 2, /<id>: id may only hold/],
@@ -185,6 +237,7 @@ describe('what the command line refuses', () => {
     [['store', '-T', 'x', '-c', 'y', '--ttl-secs', '0'], 2, /--ttl-secs: /],
     [['store', '-T', 'x', '-c', 'y', '--signature', 's'], 2, /unknown flag --signature/],
     [['serve', '--port', 'x'], 2, /--port must be a port number/],
+    [['help', 'bogus'], 2, /unknown command "bogus"/],
     [['serve', '--port', '70000'], 78, /port must be between 0 and 65535/],
     [['serve', '--host', '0.0.0.0'], 78, /without an API key/],
     [['mcp', 'surplus'], 2, /unexpected argument/],
@@ -283,15 +336,32 @@ describe('a refusal says what can be done', () => {
 describe('help', () => {
   const mnemesh = commandsIn(temporaryFolder('cli-help'));
 
-  it('lists every command, grouped by family', async () => {
+  it('has a first page for a screen of 24 lines and 80 columns, grouped by what people do', async () => {
     const { code, out } = await mnemesh('--help');
     assert.equal(code, 0);
-    for (const operation of OPERATIONS) {
-      if (operation.cli !== undefined) assert.match(out, new RegExp(`\n  ${operation.cli.command} +\\S`));
-    }
-    assert.match(out, /Servers:\n {2}serve .*\n {2}mcp /);
-    assert.ok(out.indexOf('Commands: core') < out.indexOf('Commands: lifecycle'));
     assert.equal((await mnemesh('help')).out, out);
+    const page = firstHelp(80).split('\n');
+    // The last line of the screen is the prompt.
+    assert.ok(page.length <= 24, `${page.length} lines`);
+    for (const line of page) assert.ok(displayWidth(line) <= 80, line);
+    assert.match(out, /\n {2}Keep notes +store, update, /);
+    assert.ok(out.indexOf('Keep notes') < out.indexOf('Run a node'));
+    for (const word of TASKS.flatMap(({ often }) => often)) {
+      assert.match(out, new RegExp(`[ ,]${word}(,|\n)`));
+      assert.equal((await mnemesh(word, '--help')).code, 0, word);
+    }
+  });
+
+  it('lists every command with --all, each once and under its task', async () => {
+    const { code, out } = await mnemesh('help', '--all');
+    assert.equal(code, 0);
+    const names = [...OPERATIONS.flatMap(({ cli }) => cli?.command ?? []), ...Object.keys(NATIVE_COMMANDS)];
+    for (const name of names) {
+      assert.equal([...out.matchAll(new RegExp(`\n  ${name}(?: {2,}|\n)`, 'g'))].length, 1, name);
+    }
+    assert.match(out, /\nRun a node:\n {2}serve +Run the node/);
+    assert.match(out, /\nOptions of every command:\n +--db/);
+    assert.equal((await mnemesh('--help', '--all')).out, out);
   });
 
   it('shows every argument of every command', async () => {
@@ -311,7 +381,9 @@ describe('help', () => {
 
   it('shows types, defaults and what is required', async () => {
     const { out } = await mnemesh('help', 'store');
-    assert.match(out, /-T, --title <text> +.*\(required\)/);
+    assert.match(out, /<content> +Text of the memory \(required; also --content; - reads standard input\)/);
+    assert.match(out, /-T, --title <text> +.*\(default its first words\)/);
+    assert.match((await mnemesh('update', '--help')).out, /<id> +.*\(required\)/);
     assert.match(out, /-p, --priority <number> +Importance, 1 to 10 \(default 5\)/);
     assert.match(out, /--tags <list> +.*repeated/);
     assert.match(out, /--metadata <json>/);

@@ -28,13 +28,13 @@ describe('serve', () => {
     const out = await printed(child, /recall .*\n/);
     const url = /listens on (http:\/\/127\.0\.0\.1:\d+)\n/.exec(out)?.[1];
     assert.ok(url !== undefined, out);
-    assert.ok(out.includes(`data: ${home}/mnemesh.db\n`));
+    assert.ok(out.includes(`data: ${home}/mnemesh.db\nmemories are kept 90 days after their last use; `));
     const commands = out.split('\n').filter((line) => line.startsWith('  '));
     assert.equal(commands.length, 3);
     assert.equal((await fetch(`${url}/api/v1/health`)).status, 200);
     for (const [index, expected] of [
       [1, /^stored: /],
-      [2, /Deploy window/],
+      [2, /We deploy on Sundays/],
     ] as const) {
       // The command stands as it is typed from this folder.
       const shell = spawn('sh', ['-c', commands[index]!], { env: cleanEnvironment(home) });
@@ -67,7 +67,7 @@ describe('serve', () => {
       const said = spawnSync('sh', ['-c', commands[1]!], { env: environment, encoding: 'utf8' });
       assert.match(said.stdout, /^stored: /, said.stderr);
       const found = spawnSync('sh', ['-c', commands[2]!], { env: environment, encoding: 'utf8' });
-      assert.match(found.stdout, /Deploy window/, found.stderr);
+      assert.match(found.stdout, /We deploy on Sundays/, found.stderr);
       const url = /listens on (\S+)/.exec(out)![1]!;
       const listed = (await (await fetch(`${url}/api/v1/memories`)).json()) as { count: number };
       assert.equal(listed.count, 1, 'the node itself has it');
