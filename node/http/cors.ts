@@ -15,7 +15,9 @@ export interface Cors {
 
 const NONE: ExtraHeaders = [];
 const REQUEST_HEADERS =
-  'content-type, x-api-key, x-agent-id, if-match, accept-capabilities, accept-provenance, last-event-id, mcp-session-id, mcp-protocol-version, x-svc-timestamp, x-svc-signature';
+  'content-type, x-api-key, authorization, x-agent-id, if-match, if-none-match, accept-capabilities, accept-provenance, last-event-id, mcp-session-id, mcp-protocol-version, x-svc-timestamp, x-svc-signature';
+/** Headers of an answer that pages may read, beyond those that every page may. */
+const EXPOSED_HEADERS = 'etag, retry-after, mcp-session-id';
 const PREFLIGHT_SECONDS = '600';
 
 /** Origins are compared as a whole. There is no wildcard, because any page could then use the API key. */
@@ -24,7 +26,9 @@ export function corsOf(origins: readonly string[]): Cors {
   const allows = (origin: string | undefined): origin is string =>
     origin !== undefined && listed.size > 0 && listed.has(origin);
   const headers = (origin: string | undefined): ExtraHeaders =>
-    allows(origin) ? ['access-control-allow-origin', origin] : NONE;
+    allows(origin)
+      ? ['access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED_HEADERS]
+      : NONE;
   return {
     allows,
     headers,

@@ -11,6 +11,10 @@ import type { ExtraHeaders } from './headers.js';
 export const JSON_TYPE = 'application/json';
 const NO_HEADERS: ExtraHeaders = [];
 const NO_CONTENT = 204;
+/** The client has the answer already (RFC 9110 §15.4.5). */
+export const NOT_MODIFIED = 304;
+/** Answers that have no body, and no headers about one. */
+const isBodiless = (status: number) => status === NO_CONTENT || status === NOT_MODIFIED;
 const STREAMED = 200;
 
 /** Answers that tell their client to retry (interface §7). */
@@ -220,7 +224,7 @@ export class Exchange {
     }
     const refusesRest = !this.closes && !request.complete && !isSmall(request);
     const headers: string[] = contentType === '' ? [] : ['content-type', contentType];
-    if (status !== NO_CONTENT) headers.push('content-length', String(bytes.length));
+    if (!isBodiless(status)) headers.push('content-length', String(bytes.length));
     headers.push('cache-control', 'no-store', 'x-content-type-options', 'nosniff', ...extra);
     if (gzipped) headers.push('content-encoding', 'gzip');
     const { origin } = request.headers;

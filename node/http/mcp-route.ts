@@ -69,8 +69,6 @@ async function write(exchange: Exchange, response: Response, answers: boolean): 
     const value = response.headers.get(name);
     return value === null ? [] : [name, value];
   });
-  // Pages may read no other header.
-  if (response.headers.has('mcp-session-id')) extra.push('access-control-expose-headers', 'mcp-session-id');
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith(EVENT_STREAM_TYPE) && response.body !== null) {
     await exchange.pipe(response.body, extra, { answers });

@@ -1,4 +1,5 @@
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Crypto } from '../../protocol/base/seams.js';
 import { collectInput } from '../bindings/collect-input.js';
 import type { OperationRoute } from '../bindings/operation-route.js';
 import type { HttpCallers } from '../identity/http-caller.js';
@@ -11,11 +12,12 @@ import type { Admission } from './admission.js';
 import type { ApprovalSignatures } from './approval-signature.js';
 import { type AuthBackoff, sourceOf } from './auth-backoff.js';
 import type { Cors } from './cors.js';
+import { entityTag, isKnown } from './entity-tag.js';
 import { EVENT_STREAM_TYPE } from './event-stream.js';
-import { type Exchange, JSON_TYPE } from './exchange.js';
+import { type Exchange, JSON_TYPE, NOT_MODIFIED } from './exchange.js';
 import { type HostGuard, isLoopbackAddress as isLoopback } from './host-guard.js';
 import { parseJsonBody } from './json-body.js';
-import type { KeyGate } from './key-gate.js';
+import { type KeyGate, keysOf } from './key-gate.js';
 import type { TlsClient } from './listener-tls.js';
 import { converse, type McpRoute } from './mcp-route.js';
 import { messageOf } from './peer-message.js';
@@ -106,10 +108,9 @@ export class RequestHandler {
     const isOpen =
       (route.kind === 'service' && route.open) ||
       (route.kind === 'peer' && route.access !== 'local' && client !== null);
-    const apiKey = headers['x-api-key'];
     const queryKey = query.ok ? query.value.get('api_key') : undefined;
     if (!isOpen) {
-      const known = this.#authenticate(exchange, typeof apiKey === 'string' ? apiKey : undefined, queryKey);
+      const known = this.#authenticate(exchange, queryKey);
       if (!known.ok) return known;
     }
     if (route.kind === 'stream') {
@@ -139,14 +140,14 @@ export class RequestHandler {
   }
 
   /** UNAUTHORIZED without the right key, AUTH_BACKOFF while its source has to wait after wrong keys. */
-  #authenticate(exchange: Exchange, header: string | undefined, query: string | undefined): Result<null> {
+  #authenticate({ request }: Exchange, query: string | undefined): Result<null> {
     const { keys, backoff, metrics } = this.#options;
     if (!keys.closed) return ok(null);
-    const verdict = keys.check(header, query);
+    const verdict = keys.check(request.headers, query);
     if (verdict === 'none') return fail('UNAUTHORIZED', MISSING_KEY);
-    const address = sourceOf(exchange.request.socket.remoteAddress);
+    const address = sourceOf(request.socket.remoteAddress);
     // Any page can make a browser send a query string, so its wrong keys must not shut the header.
-    const source = header === undefined ? `${address} query` : address;
+    const source = keysOf(request.headers).length === 0 ? `${address} query` : address;
     const waitMs = backoff.waitMs(source);
     if (waitMs > 0) {
       metrics.authenticationFailed('backoff');
@@ -245,7 +246,7 @@ export class RequestHandler {
         },
         this.#options.services,
       );
-      if (answer.ok) render(exchange, route, answer, input);
+      if (answer.ok) render(exchange, route, answer, input, this.#options.services.crypto);
       else exchange.fail(answer.error);
     } catch (error) {
       this.#report(exchange, error);
@@ -320,7 +321,7 @@ export class RequestHandler {
 }
 
 const MISSING_KEY = 'missing or invalid API key';
-const CHALLENGE = ['www-authenticate', 'ApiKey realm="mnemesh"'];
+const CHALLENGE = ['www-authenticate', 'Bearer realm="mnemesh", ApiKey realm="mnemesh"'];
 const SIGNATURE_CHALLENGE = ['www-authenticate', 'SVC-Signature realm="mnemesh"'];
 const EMPTY = new Uint8Array(0);
 
@@ -343,6 +344,7 @@ function render(
   route: OperationRoute,
   answer: Answered,
   input: Readonly<Record<string, unknown>>,
+  crypto: Crypto,
 ): void {
   const { operation, binding } = route;
   const { value, waits } = answer;
@@ -351,9 +353,16 @@ function render(
   // Accepted, but on fewer nodes than required (interface §4.13), or to be approved first.
   const status = value['quorum_met'] === false || waits === true ? 202 : ordinary;
   const text = formattedText(operation, value, input);
-  if (text !== null) {
-    exchange.send(status, TEXT_TYPE, text);
-  } else {
-    exchange.send(status, JSON_TYPE, JSON.stringify(shapedAnswer(binding.shape, answer)));
+  const body = text ?? JSON.stringify(shapedAnswer(binding.shape, answer));
+  const tag = status === 200 ? entityTag(binding, value, body, crypto) : null;
+  if (tag !== null && isKnown(exchange.request.headers['if-none-match'], tag)) {
+    exchange.send(NOT_MODIFIED, '', '', ['etag', tag]);
+    return;
   }
+  exchange.send(
+    status,
+    text === null ? JSON_TYPE : TEXT_TYPE,
+    body,
+    tag === null ? undefined : ['etag', tag],
+  );
 }

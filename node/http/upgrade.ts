@@ -36,7 +36,7 @@ export function upgradeProblem(
     return { code: 'FORBIDDEN', message: 'an invitation can only be used to join' };
   }
   const keys = keyGate(settings.apiKey, crypto, log);
-  if (client === null && keys.closed && keys.check(headers['x-api-key'], undefined) !== 'right') {
+  if (client === null && keys.closed && keys.check(headers, undefined) !== 'right') {
     return { code: 'UNAUTHORIZED', message: 'missing or invalid API key' };
   }
   return null;

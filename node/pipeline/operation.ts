@@ -53,6 +53,16 @@ export interface HttpBinding {
   readonly shape?: Shape;
   /** What `shape` makes; given where it is. */
   readonly output?: z.ZodType;
+  /**
+   * What the entity tag of a GET follows from, where that is not the whole body: a version, and what else a reader would
+   * miss. `none` where no two answers are the same.
+   */
+  readonly tag?: 'none' | ((output: Readonly<Record<string, unknown>>) => TaggedContent);
+}
+
+export interface TaggedContent {
+  readonly version: number;
+  readonly content: unknown;
 }
 
 /** The success statuses of a route that has several, and which one an answer has. */

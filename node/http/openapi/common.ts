@@ -23,6 +23,10 @@ export function failures(of: { readonly keyed?: boolean; readonly named?: boolea
   };
 }
 
+/** The client has the answer already. */
+export const NOT_CHANGED = responseRef('NotModified');
+export const ENTITY_TAG = { $ref: '#/components/headers/ETag' };
+export const IF_NONE_MATCH = { $ref: '#/components/parameters/IfNoneMatch' };
 export const AGENT_ID = { $ref: '#/components/parameters/AgentId' };
 
 /** Interface §4.13; a write on enough nodes has its ordinary status and `quorum_acks`. */
@@ -91,13 +95,28 @@ export const COMMON_RESPONSES: Readonly<Record<string, Json>> = {
   Unauthorized: failure('The API key is missing or wrong', 'missing or invalid API key', 'UNAUTHORIZED'),
   NotFound: failure('The caller sees nothing of that id', 'memory not found', 'NOT_FOUND'),
   Failed: failure('Not done: the code says why', 'server_overloaded', 'OVERLOADED'),
+  NotModified: { description: 'The client has this answer already', headers: { ETag: ENTITY_TAG } },
   Accepted: {
     description: 'Done here, but so far on fewer nodes than required; or it waits for an approval',
     content: content(JSON_TYPE, { anyOf: [schemaRef('MissedQuorum'), schemaRef('AwaitsApproval')] }),
   },
 };
 
+export const COMMON_HEADERS: Readonly<Record<string, Json>> = {
+  ETag: {
+    description: 'Give it back in If-None-Match; that of a memory in If-Match too. Long answers have none.',
+    schema: { type: 'string' },
+  },
+};
+
 export const COMMON_PARAMETERS: Readonly<Record<string, Json>> = {
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description: 'The ETag of an earlier answer; 304 without a body where it is still the answer.',
+    schema: { type: 'string' },
+  },
   AgentId: {
     name: 'X-Agent-Id',
     in: 'header',

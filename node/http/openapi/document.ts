@@ -4,14 +4,14 @@ import { VERSION } from '../../version.js';
 import type { PeerRoute } from '../peer-route.js';
 import { pathsOf, SERVICE, type ServiceRoute } from '../service-route.js';
 import type { StreamRoute } from '../stream-route.js';
-import { COMMON_PARAMETERS, COMMON_RESPONSES, COMMON_SCHEMAS } from './common.js';
+import { COMMON_HEADERS, COMMON_PARAMETERS, COMMON_RESPONSES, COMMON_SCHEMAS } from './common.js';
 import { Examples } from './examples.js';
 import { describePeer, describeService, describeStream } from './node-routes.js';
 import { describeOperations } from './operations.js';
 import { ComponentSchemas, type Json } from './schemas.js';
 import { TAGS } from './tags.js';
 
-const SECURITY: readonly Json[] = [{ apiKey: [] }, {}];
+const SECURITY: readonly Json[] = [{ apiKey: [] }, { bearer: [] }, {}];
 
 const SECURITY_SCHEMES: Json = {
   apiKey: {
@@ -20,6 +20,7 @@ const SECURITY_SCHEMES: Json = {
     name: 'x-api-key',
     description: 'Needed when the node has an API key.',
   },
+  bearer: { type: 'http', scheme: 'bearer', description: 'The same key as a bearer token.' },
 };
 
 type Paths = Record<string, Record<string, Json>>;
@@ -73,6 +74,7 @@ export function openApiDocument(
       schemas: components,
       responses: COMMON_RESPONSES,
       parameters: COMMON_PARAMETERS,
+      headers: COMMON_HEADERS,
     },
   };
 }

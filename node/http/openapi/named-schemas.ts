@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { actionOutput, edgeOutput } from '../../operations/coordination/action-fields.js';
 import { signalOutput } from '../../operations/coordination/signal-fields.js';
 import { attachedStandard } from '../../operations/core/attached-standards.js';
+import { recalledMemory } from '../../operations/core/memory-recall.js';
 import {
   governance,
   shownStandard,
@@ -14,6 +15,7 @@ import * as fields from '../../pipeline/fields.js';
 /** The parts of inputs and answers that have a name of their own in the API description, by name. */
 export const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Memory: fields.memoryOutput,
+  RecalledMemory: recalledMemory,
   Tier: fields.tier,
   MemoryKind: fields.kind,
   Scope: fields.scope,

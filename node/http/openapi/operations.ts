@@ -3,7 +3,7 @@ import { isRequired } from '../../pipeline/coerce.js';
 import { hasFormats } from '../../pipeline/formatted-text.js';
 import type { Operation } from '../../pipeline/operation.js';
 import { JSON_TYPE } from '../exchange.js';
-import { ACCEPTED, AGENT_ID, content, failures } from './common.js';
+import { ACCEPTED, AGENT_ID, content, ENTITY_TAG, failures, IF_NONE_MATCH, NOT_CHANGED } from './common.js';
 import type { ComponentSchemas, Json } from './schemas.js';
 
 /** The path below the API prefix, the method, and what is said of the route. */
@@ -39,7 +39,12 @@ function describeOperation(route: OperationRoute, schemas: ComponentSchemas): Js
     schema: fields[field] ?? {},
   }));
   for (const [header, { field }] of route.headers) {
-    parameters.push({ name: header, in: 'header', required: false, schema: fields[field] ?? {} });
+    parameters.push({
+      name: header,
+      in: 'header',
+      required: false,
+      schema: headerSchema(fields[field] ?? {}),
+    });
   }
   if (binding.signed !== undefined) parameters.push(...signatureHeaders(binding.signed.required));
   if (!inBody) {
@@ -55,6 +60,7 @@ function describeOperation(route: OperationRoute, schemas: ComponentSchemas): Js
       });
     }
   }
+  if (hasTag(route)) parameters.push(IF_NONE_MATCH);
   parameters.push(AGENT_ID);
   return {
     operationId: operationId(route),
@@ -66,6 +72,9 @@ function describeOperation(route: OperationRoute, schemas: ComponentSchemas): Js
     responses: responses(route, schemas),
   };
 }
+
+/** True for a route whose answers have entity tags. */
+const hasTag = ({ binding }: OperationRoute) => binding.method === 'GET' && binding.tag !== 'none';
 
 /** What a caller has to know beside the summary. */
 function descriptionOf({ summary, effect, guards, http }: Operation): string {
@@ -96,6 +105,26 @@ const signatureHeaders = (required: boolean): Json[] => [
     schema: { type: 'string', pattern: '^sha256=[0-9a-f]{64}$' },
   },
 ];
+
+/** A header is text, whatever else its field takes elsewhere. */
+function headerSchema({ description, type, anyOf = [], enum: words, pattern }: HeaderField): Json {
+  const text = anyOf.find((choice) => choice.type === 'string') ?? { pattern };
+  const isText = [type].flat().includes('string');
+  return {
+    type: 'string',
+    ...(description === undefined ? {} : { description }),
+    ...(text.pattern === undefined ? {} : { pattern: text.pattern }),
+    ...(isText && words !== undefined ? { enum: words } : {}),
+  };
+}
+
+interface HeaderField {
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly HeaderField[];
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+}
 
 function fieldSchema(name: string, field: string, fields: Readonly<Record<string, Json>>): Json {
   const schema = fields[field] ?? {};
@@ -130,7 +159,7 @@ function requestBody(
   const properties: Record<string, Json> = {};
   const required: string[] = [];
   for (const [name, { field }] of route.fields) {
-    properties[name] = fieldSchema(name, field, fields);
+    properties[name] = withoutDefaults(fieldSchema(name, field, fields)) as Json;
     const mustBeGiven = route.binding.defaults?.[field] === undefined && isRequired(route.operation, field);
     if (name === field && mustBeGiven) required.push(name);
   }
@@ -145,6 +174,24 @@ function requestBody(
   const named = namedFor(route, 'Input', object, schemas);
   const schema = arrayBody === undefined ? named : { oneOf: [fields[arrayBody] ?? { type: 'array' }, named] };
   return { required: route.bodyRequired, content: content(JSON_TYPE, schema) };
+}
+
+const mapped = (object: Json, change: (member: unknown, key: string) => unknown): Json =>
+  Object.fromEntries(Object.entries(object).map(([key, member]) => [key, change(member, key)]));
+
+/** Defaults in words: generators take a member of a body that has one for required. */
+function withoutDefaults(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDefaults);
+  if (typeof value !== 'object' || value === null) return value;
+  const { default: fallback, ...schema } = value as Json;
+  const bare = mapped(schema, (member, key) =>
+    // Its keys are names of fields, and one may be called "default".
+    key === 'properties' ? mapped(member as Json, withoutDefaults) : withoutDefaults(member),
+  );
+  if (fallback === undefined) return bare;
+  const said = `${JSON.stringify(fallback)} unless given`;
+  const { description } = bare as { description?: string };
+  return { ...bare, description: description === undefined ? said : `${description}; ${said}` };
 }
 
 /** The member that may hold the optional fields instead of the body itself. */
@@ -174,9 +221,17 @@ function responses(route: OperationRoute, schemas: ComponentSchemas): Json {
       : content(JSON_TYPE, answer);
   const { status = 200 } = binding;
   const statuses = typeof status === 'number' ? [status] : status.among;
-  const described = statuses.map((one) => [one, { description: MEANINGS[one]!, content: rendered }]);
+  const described = statuses.map((one) => [
+    one,
+    {
+      description: MEANINGS[one]!,
+      ...(hasTag(route) ? { headers: { ETag: ENTITY_TAG } } : {}),
+      content: rendered,
+    },
+  ]);
   return {
     ...Object.fromEntries(described),
+    ...(hasTag(route) ? { 304: NOT_CHANGED } : {}),
     ...(operation.effect === 'write' && !statuses.includes(202) ? { 202: ACCEPTED } : {}),
     ...failures({ named: route.params.length > 0 }),
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { failed, ok } from '../../../protocol/base/result.js';
 import * as fields from '../../pipeline/fields.js';
-import { defineOperation } from '../../pipeline/operation.js';
+import { defineOperation, type TaggedContent } from '../../pipeline/operation.js';
 import { flaggedMemories } from '../shared/shown-memories.js';
 
 const linkFields = {
@@ -26,7 +26,7 @@ export const memoryGet = defineOperation({
   output: z.object({ memory: fields.memoryOutput, ...linkFields }),
   effect: 'read',
   guards: {},
-  http: [{ method: 'GET', path: '/memories/{id}', fields: 'query' }],
+  http: [{ method: 'GET', path: '/memories/{id}', fields: 'query', tag: tagOf }],
   mcp: {
     description: 'Open one memory by its id: the whole text, all its fields and links.',
     // On this surface the memory is flat, with its links inside (reference-mcp-cli §8).
@@ -53,3 +53,11 @@ export const memoryGet = defineOperation({
     });
   },
 });
+
+/** That it was read, which each read changes, is nothing that a reader would miss. */
+function tagOf({ memory, ...links }: Readonly<Record<string, unknown>>): TaggedContent {
+  const { access_count: _uses, last_accessed_at: _used, expires_at: _end, ...rest } = memory as Shown;
+  return { version: rest.version, content: [rest, links] };
+}
+
+type Shown = z.output<typeof fields.memoryOutput>;

@@ -26,6 +26,13 @@ import { recallHooks } from './recall-hooks.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 import { type Reranked, rerank, rowsToRank } from './rerank.js';
 
+/** A memory in the answer of a recall; `content: "none"` leaves its text out. */
+export const recalledMemory = fields.memoryOutput.partial({ content: true }).extend({
+  score: z.number(),
+  passage: z.string().optional(),
+  weak: z.literal(true).optional(),
+});
+
 /** Recalls memories that are relevant to a context (interface §4.3). */
 export const memoryRecall = defineOperation({
   name: 'memory_recall',
@@ -34,15 +41,7 @@ export const memoryRecall = defineOperation({
   core: true,
   input: recallInput,
   output: z.object({
-    memories: z.array(
-      fields.memoryOutput.partial({ content: true }).and(
-        z.looseObject({
-          score: z.number(),
-          passage: z.string().optional(),
-          weak: z.literal(true).optional(),
-        }),
-      ),
-    ),
+    memories: z.array(recalledMemory),
     count: z.int(),
     mode: z.enum(['hybrid', 'hybrid+rerank', 'keyword', 'denied_by_hook']),
     tokens_used: z.int(),
@@ -62,6 +61,8 @@ export const memoryRecall = defineOperation({
       method: 'GET',
       path: '/recall',
       fields: 'query',
+      // Each answer has an id of its own.
+      tag: 'none',
       aliases: { query: 'context', q: 'context' },
       headers: { 'accept-provenance': 'accept_provenance' },
       omit: ['context_tokens', 'accept_provenance', 'feature_tier'],

@@ -12,15 +12,15 @@ import { shownMemory } from '../shared/shown-memories.js';
 
 const version = z.int().min(1).describe('Update only when the memory still has this version');
 
-/** A version as If-Match carries it: digits, quotes optional, `W/` not. */
+/** A version as If-Match carries it: digits, quotes optional, `W/` not; or the whole entity tag, which begins with it. */
 const expectedVersion = z
   .union(
     [
       version,
       z
         .string()
-        .regex(/^(?:"\d{1,15}"|\d{1,15})$/, 'must be an integer version')
-        .transform((value) => Number(value.replaceAll('"', ''))),
+        .regex(/^(?:"\d{1,15}(?:-[0-9a-f]{1,64})?"|\d{1,15})$/, 'must be an integer version')
+        .transform((value) => Number(/\d+/.exec(value)![0])),
     ],
     { error: 'must be an integer version' },
   )
