@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERRORS } from '../../protocol/base/errors.js';
 import { ANSWER_SMALL_BYTES_MAX, REQUEST_BODY_BYTES_MAX } from '../../protocol/base/limits.js';
+import { STREAM_UNREAD_BYTES_MAX } from '../../protocol/base/mcp-limits.js';
 import { type Failure, retryAfterOf } from '../../protocol/base/result.js';
 import type { Compressor, Scheduler } from '../../protocol/base/seams.js';
 import type { ByteSum } from './byte-sum.js';
@@ -192,10 +193,12 @@ export class Exchange {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (unsent.fits(value.length)) stream.write(value, unsent);
+      const held = answers ? 0 : stream.unread();
+      if (unsent.fits(value.length) && held <= STREAM_UNREAD_BYTES_MAX) stream.write(value, unsent);
       else stream.destroy();
     }
     stream.end();
+    if (this.request.socket.writableLength > 0) this.#owner.unsent(this);
   }
 
   #finish(): void {

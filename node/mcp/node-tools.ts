@@ -29,6 +29,24 @@ const load = async () => {
   return { OPERATIONS, callableTool, ...tools };
 };
 
+/** Lists that were asked for, which are the same in every session; making the whole one takes tens of milliseconds. */
+const LISTS = new Map<string, Promise<readonly object[]>>();
+
+async function listOf(profile: Profile, { annotations, structured }: VersionFeatures) {
+  const [{ OPERATIONS }, { listedTools }, { toolRow }, features] = await Promise.all([
+    import('../operations/registry.js'),
+    import('../bindings/profile.js'),
+    import('../bindings/tool-list.js'),
+    import('../bindings/tool-features.js'),
+  ]);
+  return listedTools(OPERATIONS, profile).map((operation) => ({
+    ...toolRow(operation),
+    ...(structured ? { title: features.titleOf(operation) } : {}),
+    ...(annotations ? { annotations: features.annotationsOf(operation) } : {}),
+    ...(structured ? { outputSchema: features.answerSchema(operation) } : {}),
+  }));
+}
+
 /** The tools of a node, which opens in the background. */
 export class NodeTools implements Tools {
   private readonly order = new CallOrder();
@@ -45,19 +63,14 @@ export class NodeTools implements Tools {
     this.access.open().catch(() => undefined);
   }
 
-  async list({ annotations, structured }: VersionFeatures): Promise<readonly object[]> {
-    const [{ OPERATIONS }, { listedTools }, { toolRow }, features] = await Promise.all([
-      import('../operations/registry.js'),
-      import('../bindings/profile.js'),
-      import('../bindings/tool-list.js'),
-      import('../bindings/tool-features.js'),
-    ]);
-    return listedTools(OPERATIONS, this.profile).map((operation) => ({
-      ...toolRow(operation),
-      ...(structured ? { title: features.titleOf(operation) } : {}),
-      ...(annotations ? { annotations: features.annotationsOf(operation) } : {}),
-      ...(structured ? { outputSchema: features.answerSchema(operation) } : {}),
-    }));
+  list(features: VersionFeatures): Promise<readonly object[]> {
+    const key = `${this.profile} ${features.annotations} ${features.structured}`;
+    let rows = LISTS.get(key);
+    if (rows === undefined) {
+      rows = listOf(this.profile, features);
+      LISTS.set(key, rows);
+    }
+    return rows;
   }
 
   async call(

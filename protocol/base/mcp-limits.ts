@@ -17,3 +17,5 @@ export const MCP_EVENTS_MAX = 256;
 /** Bytes of these messages, of one session and of all. */
 export const MCP_EVENTS_BYTES_MAX = 1024 * 1024;
 export const MCP_EVENTS_ALL_BYTES_MAX = 64 * 1024 * 1024;
+/** Bytes that a client which follows a session may leave unread; beyond that its connection ends. */
+export const STREAM_UNREAD_BYTES_MAX = 4 * 1024 * 1024;

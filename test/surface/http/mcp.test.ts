@@ -9,6 +9,7 @@ import {
   temporaryFolder,
 } from '../../support/daemon-process.js';
 import { ModelServer } from '../../support/model-server.js';
+import { until } from '../../support/wait.js';
 import { asking, CALLER, EveryTool, modelSays, VERSIONS } from '../mcp/every-tool.js';
 
 const KEY = 'the key of the node';
@@ -233,6 +234,27 @@ describe('MCP over HTTP', () => {
     assert.match(JSON.stringify(event!.message['result']), /expanded_terms/);
     const strange = { ...ACCEPT, 'x-api-key': KEY, ...raw, 'last-event-id': 'nothing/1' };
     assert.equal((await fetch(url, { headers: strange })).status, 400);
+  });
+
+  it('answers the calls under way before it ends', async () => {
+    const own = await startDaemonProcess(temporaryFolder('mcp-last'), await freePort(), {
+      ...model.environment,
+    });
+    const transport = new StreamableHTTPClientTransport(
+      new URL(`${own.base.replace('/api/v1', '/mcp')}?profile=full`),
+    );
+    const client = new Client({ name: 'a test', version: '1.0' });
+    await client.connect(transport as never);
+    await answerOf(client, 'memory_store', { title: 't', content: 'c' });
+    model.delayMs = 20_000;
+    const asked = model.asked.length;
+    const under = answerOf(client, 'memory_expand_query', { query: 'deploy' });
+    await until('the model is asked', () => model.asked.length > asked);
+    const ended = own.end('SIGTERM');
+    assert.equal((await under).failed, true, 'the model is given up, and the caller is told');
+    assert.equal(await ended, 0);
+    model.delayMs = 0;
+    await client.close();
   });
 
   it('ends in good order with a session that is followed', async () => {
