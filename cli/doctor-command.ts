@@ -6,6 +6,7 @@ import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, isSet, settingSources } from './global-flags.js';
+import { nodeAddress } from './node-address.js';
 import { settingFlag, settingsOfFlags } from './setting-flags.js';
 import type { Terminal } from './terminal.js';
 import { displayWidth, pad, printable } from './views/text.js';
@@ -49,7 +50,7 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
   if (!flags.ok) return failed(flags.error);
   const nodes: URL[] = [];
   for (const text of parsed.flags.get('remote') ?? []) {
-    const url = nodeUrl(text);
+    const url = nodeAddress(text);
     if (url === null)
       return fail('VALIDATION_FAILED', '--remote must be an http or https URL without a password');
     nodes.push(url);
@@ -92,16 +93,6 @@ async function rawTable(
       : `${['tool\tfamily\ttokens', ...lines].join('\n')}\n`,
   );
   return ok(EXIT.fine);
-}
-
-function nodeUrl(text: string): URL | null {
-  try {
-    const url = new URL(text);
-    const isPlain = url.username === '' && url.password === '';
-    return ['http:', 'https:'].includes(url.protocol) && isPlain ? url : null;
-  } catch {
-    return null;
-  }
 }
 
 function textOf(report: DoctorReport): string {

@@ -40,6 +40,9 @@ export const systemCrypto: Crypto = {
 
 const gzipAsync = promisify(gzip);
 
+/** HTTP requests to servers that a program names. */
+export const systemFetch: typeof fetch = (input, init) => fetch(input, init);
+
 export const systemCompressor: Compressor = {
   gzip: (data) => gzipSync(data),
   gzipLater: (data) => gzipAsync(data),

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { scriptOptions } from './code-cache.mjs';
+import { at } from './project.mjs';
 
 const PROGRAM_ENTRY = 'cli/main.js';
 
@@ -25,6 +26,11 @@ const MCP_LIBRARY = [
 ];
 const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
 
+/** The client that programs import as `mnemesh/client`, and where the package has it and its types. */
+const CLIENT_ENTRY = 'node/client/index.js';
+const CLIENT_FILE = 'client/index.js';
+const CLIENT_TYPES = 'client/index.d.ts';
+
 /**
  * These modules stay outside the bundle and are loaded when an importing module runs: Node's own modules, because many
  * are expensive to load (`node:http`), and packages that are large or look for files next to their own.
@@ -43,7 +49,7 @@ export const bundlerVersion = () => require('esbuild-wasm/package.json').version
  */
 export async function bundle(dist) {
   const { build, stop } = require('esbuild-wasm');
-  const table = await operationTable(dist);
+  const tables = await generatedTables(dist);
   const common = {
     absWorkingDir: dist,
     bundle: true,
@@ -70,11 +76,24 @@ export async function bundle(dist) {
         format: 'esm',
         banner: { js: REQUIRE },
         ...(entry === PROGRAM_ENTRY ? scriptOptions : {}),
-        plugins: [ownModules(dist, join(dist, entry), table), outside(), nativeDatabase(), mcpLibrary(entry)],
+        plugins: [
+          ownModules(dist, join(dist, entry), tables),
+          outside(),
+          nativeDatabase(),
+          mcpLibrary(entry),
+        ],
       }),
     ),
+    build({
+      ...common,
+      entryPoints: [CLIENT_ENTRY],
+      outfile: CLIENT_FILE,
+      format: 'esm',
+      plugins: [ownModules(dist, join(dist, CLIENT_FILE), tables), pureBuiltins()],
+    }),
   ]);
   await stop();
+  await writeClientTypes(dist);
 }
 
 /** How a module that is not an ECMAScript module gets Node's own modules, and packages outside the bundle. */
@@ -85,15 +104,15 @@ const REQUIRE = [
   'const $require = require;',
 ].join('\n');
 
-/** Own modules: they keep their places, and the table of operations loads each separately. */
-function ownModules(dist, entry, table) {
+/** Own modules: they keep their places, and the tables that the build makes stand in theirs. */
+function ownModules(dist, entry, tables) {
   return {
     name: 'own-modules',
     setup({ onLoad }) {
       onLoad({ filter: /\.js$/ }, ({ path }) => {
         if (!path.startsWith(dist + sep)) return undefined;
-        if (path === join(dist, 'cli/operation-table.js'))
-          return { contents: table, resolveDir: dirname(path) };
+        const table = tables.get(path);
+        if (table !== undefined) return { contents: table, resolveDir: dirname(path) };
         const place = JSON.stringify(relative(dirname(entry), path).split(sep).join('/'));
         const contents = readFileSync(path, 'utf8')
           // Only the used members of a namespace import stay in the bundle.
@@ -114,6 +133,16 @@ function outside() {
       onLoad({ filter: /.*/, namespace: 'outside' }, ({ path }) => ({
         contents: `module.exports = $require(${JSON.stringify(path)});`,
       }));
+    },
+  };
+}
+
+/** Modules of Node stay imports, and only those of which something is used. */
+function pureBuiltins() {
+  return {
+    name: 'pure-builtins',
+    setup({ onResolve }) {
+      onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
     },
   };
 }
@@ -158,6 +187,22 @@ function noSchemaValidator() {
       }));
     },
   };
+}
+
+/** The modules that the build makes from the operations, by their paths. */
+async function generatedTables(dist) {
+  const { ROUTES } = await import(pathToFileURL(join(dist, 'node/client/route-table.js')).href);
+  return new Map([
+    [join(dist, 'cli/operation-table.js'), await operationTable(dist)],
+    [join(dist, 'node/client/route-table.js'), `export const ROUTES = ${JSON.stringify(ROUTES)};\n`],
+  ]);
+}
+
+/** Writes the types of the client, which need no other file. */
+async function writeClientTypes(dist) {
+  const { clientDeclaration } = await import(pathToFileURL(join(dist, 'node/client/declaration.js')).href);
+  const own = readFileSync(at('node/client/public.ts'), 'utf8');
+  writeFileSync(join(dist, CLIENT_TYPES), clientDeclaration(own));
 }
 
 /** The text of a module like `cli/operation-table.ts` that imports an operation when it is asked for. */

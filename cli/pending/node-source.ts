@@ -1,18 +1,39 @@
-import type { ApprovalsClient } from '../../node/http/approvals-client.js';
+import type { HttpClient } from '../../node/client/http-client.js';
 import { failed, ok } from '../../protocol/base/result.js';
-import { type PendingSource, SHOWN_MAX, type WaitingAction } from './pending-source.js';
+import { resultOf } from '../client-failure.js';
+import { type PendingChange, type PendingSource, SHOWN_MAX, type WaitingAction } from './pending-source.js';
 
 /** The pending actions that an agent sees on a node, over its stream of approvals. */
-export function nodeSource(client: ApprovalsClient, decides: string | null): PendingSource {
+export function nodeSource(client: HttpClient, decides: string | null): PendingSource {
+  const stopping = new AbortController();
+  const { signal } = stopping;
   return {
     decides,
     async waiting() {
-      const listed = await client.ask('GET', `/pending?status=pending&limit=${SHOWN_MAX}`);
+      const listed = await resultOf(
+        client.call('memory_pending_list', { status: 'pending', limit: SHOWN_MAX }, { signal }),
+      );
       return listed.ok ? ok(listed.value['pending'] as readonly WaitingAction[]) : failed(listed.error);
     },
-    decide: (id, how) => client.ask('POST', `/pending/${encodeURIComponent(id)}/${how}`, {}),
-    follow: (onChange, onOpen) =>
-      client.follow(({ id, data }) => onChange(id === null ? data : { id, ...data }), onOpen),
-    stop: () => client.stop(),
+    decide: (id, how) =>
+      resultOf(client.call(how === 'approve' ? 'memory_pending_approve' : 'memory_pending_reject', { id })),
+    follow: (onChange, onOpen) => resultOf(follow(client, signal, onChange, onOpen)),
+    stop: () => stopping.abort(),
   };
+}
+
+async function follow(
+  client: HttpClient,
+  signal: AbortSignal,
+  onChange: (change: PendingChange) => void,
+  onFirstOpen: () => void,
+): Promise<null> {
+  let isFirst = true;
+  const onOpen = () => {
+    if (isFirst) onFirstOpen();
+    isFirst = false;
+  };
+  for await (const { id, data } of client.approvalsStream({ signal, onOpen }))
+    onChange(id === null ? data : { id, ...data });
+  return null;
 }

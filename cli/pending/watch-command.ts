@@ -5,6 +5,7 @@ import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet, settingsFor } from '../global-flags.js';
+import { nodeAddress } from '../node-address.js';
 import { onSignals } from '../signals.js';
 import type { Terminal } from '../terminal.js';
 import type { PendingChange, PendingSource } from './pending-source.js';
@@ -38,19 +39,18 @@ async function watchThere(
   address: string,
   terminal: Terminal,
 ): Promise<Result<number>> {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) {
+  if (nodeAddress(address) === null) {
     return fail('VALIDATION_FAILED', '--url must be the address of a node, such as http://127.0.0.1:9077');
   }
   const { apiKey, agentId } = settingsFor(parsed);
   const agent = flagValue(parsed, 'agent-id') ?? agentId;
-  const headers = {
-    ...(apiKey === null ? {} : { 'x-api-key': apiKey.reveal() }),
-    ...(agent === null ? {} : { 'x-agent-id': agent }),
-  };
-  const { ApprovalsClient } = await import('../../node/http/approvals-client.js');
+  const { createClient } = await import('../../node/client/index.js');
   const { nodeSource } = await import('./node-source.js');
-  const client = new ApprovalsClient({ url, headers, scheduler: systemScheduler, random: systemRandom });
+  const client = createClient({
+    url: address,
+    ...(apiKey === null ? {} : { apiKey: apiKey.reveal() }),
+    ...(agent === null ? {} : { agentId: agent }),
+  });
   return watch(nodeSource(client, agent), parsed, terminal);
 }
 

@@ -15,7 +15,7 @@ export interface Cors {
 
 const NONE: ExtraHeaders = [];
 const REQUEST_HEADERS =
-  'content-type, x-api-key, authorization, x-agent-id, if-match, if-none-match, accept-capabilities, accept-provenance, last-event-id, mcp-session-id, mcp-protocol-version, x-svc-timestamp, x-svc-signature';
+  'content-type, x-api-key, authorization, x-agent-id, if-match, if-none-match, idempotency-key, accept-capabilities, accept-provenance, last-event-id, mcp-session-id, mcp-protocol-version, x-svc-timestamp, x-svc-signature';
 /** Headers of an answer that pages may read, beyond those that every page may. */
 const EXPOSED_HEADERS = 'etag, retry-after, mcp-session-id';
 const PREFLIGHT_SECONDS = '600';

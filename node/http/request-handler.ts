@@ -16,6 +16,7 @@ import { entityTag, isKnown } from './entity-tag.js';
 import { EVENT_STREAM_TYPE } from './event-stream.js';
 import { type Exchange, JSON_TYPE, NOT_MODIFIED } from './exchange.js';
 import { type HostGuard, isLoopbackAddress as isLoopback } from './host-guard.js';
+import { IDEMPOTENCY_KEY, keyOfCall } from './idempotency.js';
 import { parseJsonBody } from './json-body.js';
 import { type KeyGate, keysOf } from './key-gate.js';
 import type { TlsClient } from './listener-tls.js';
@@ -233,6 +234,9 @@ export class RequestHandler {
         operation.guards.admin === true,
       );
       if (!caller.ok) return exchange.fail(caller.error);
+      const { services } = this.#options;
+      const key = keyOfCall(headers[IDEMPOTENCY_KEY], operation, caller.value, input, services.crypto);
+      if (!key.ok) return exchange.fail(key.error);
       exchange.effective = operation.effect === 'write';
       const answer = await runOperation(
         operation,
@@ -241,10 +245,11 @@ export class RequestHandler {
           caller: caller.value,
           input,
           unknownFields: 'refuse',
-          deadlineMs: exchange.startedMs + this.#options.services.settings.requestTimeoutMs,
+          deadlineMs: exchange.startedMs + services.settings.requestTimeoutMs,
           gone: () => exchange.gone(),
+          ...(key.value === null ? {} : { key: key.value, again: 'perhaps' }),
         },
-        this.#options.services,
+        services,
       );
       if (answer.ok) render(exchange, route, answer, input, this.#options.services.crypto);
       else exchange.fail(answer.error);

@@ -7,6 +7,7 @@ import type { Settings } from '../config/settings.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
+import { isRepeatable } from '../pipeline/repeatable.js';
 import { parseInput } from '../pipeline/parse.js';
 import { type Request, runOperation } from '../pipeline/pipeline.js';
 import { OUTCOME_UNKNOWN } from '../pipeline/repeated-call.js';
@@ -82,7 +83,7 @@ export class LocalRunner {
       const answer = await daemon.call(call.value, request);
       if (answer === 'too-long') return tooLong(operation, request);
       if (answer === 'lost') {
-        const repeatable = operation.effect === 'read' || operation.repeatable?.(request.input) === true;
+        const repeatable = operation.effect === 'read' || isRepeatable(operation, request.input);
         if (!repeatable || tries === limits.LOCAL_TRIES_MAX) return fail('ACTOR_RESTARTED', OUTCOME_UNKNOWN);
         again = true;
       } else if (answer.ok || answer.error.code !== 'SHUTTING_DOWN') return answer;

@@ -188,7 +188,7 @@ export interface Call<S extends ReadServices = Services> {
   readonly services: S;
   /** The MCP profile in force, or `full` where profiles do not exist. */
   readonly profile: 'core' | 'full';
-  /** True for a retry of a call whose answer was lost. Anything it already stored is found by its id. */
+  /** True for a call that may have run before, without an answer. Anything it already stored is found by its id. */
   readonly again: boolean;
   /** When the caller is answered in any case, in monotonic milliseconds. */
   readonly deadlineMs?: number;

@@ -4,6 +4,7 @@ import type { Result } from '../../protocol/base/result.js';
 import type { Call, ReadCall } from './call.js';
 import type { OperationHooks } from './operation-hooks.js';
 import type { Picture } from './pictures.js';
+import type { Repeatable } from './repeatable.js';
 
 /** Tool families, in their fixed order (reference-mcp-cli §1.1). */
 export const FAMILIES = [
@@ -203,8 +204,8 @@ export interface Operation<
   readonly openWorld?: true;
   /** `none` for a write that is answered when it is durable here, whatever the quorum: it reaches other nodes later. */
   readonly quorum?: 'none';
-  /** True for input of a write that may run again under the key of a call that was not answered. */
-  readonly repeatable?: (input: Readonly<Record<string, unknown>>) => boolean;
+  /** Input of a write that may run again under the key of a call that was not answered. */
+  readonly repeatable?: Repeatable;
   /** True where the memory that it stores has the first id that the key of the call makes: a repeated call finds it there. */
   readonly storesKeyed?: true;
   /** True where each row is a call of its own: policies and their hooks decide about it there. */

@@ -12,6 +12,7 @@ import { afterRun, beforeRun, hooksOf } from './hooked-call.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
 import { parseInput } from './parse.js';
+import { isRepeatable } from './repeatable.js';
 import { hooksOfRepeated, repeatedFailure } from './repeated-call.js';
 import { onlyHere, withQuorum } from './replicate.js';
 import type { HookRun } from './run-hooks.js';
@@ -37,8 +38,8 @@ export interface Request {
   readonly progress?: ProgressReport;
   /** Ids that the call makes follow from it, so that the same call makes them again. */
   readonly key?: string;
-  /** True for a retry of a call whose answer was lost. */
-  readonly again?: boolean;
+  /** True for a retry of a call whose answer was lost; `perhaps` where its client does not say which try this is. */
+  readonly again?: boolean | 'perhaps';
 }
 
 const UNHEARD: ProgressReport = () => undefined;
@@ -113,7 +114,7 @@ async function runAttested(
   const own = new CallStore(services.store, { clock, deadlineMs, homes: replication });
   const tokens = deadlineMs === undefined ? services.tokens : tokensUntil(services, deadlineMs);
   const now = instantFromMs(nowMs);
-  const mayBeStored = operation.storesKeyed === true && operation.repeatable?.(attested.input) === true;
+  const mayBeStored = operation.storesKeyed === true && isRepeatable(operation, attested.input);
   const looking = { hooks: services.hooks, crypto: services.crypto, random, store: own };
   const used = mayBeStored ? await hooksOfRepeated(request, looking, now) : ok(services.hooks);
   if (!used.ok) return failed(used.error);
@@ -133,7 +134,7 @@ async function runAttested(
   const store = isGoverned ? new GovernedStore(own, governing) : own;
   let { input } = attested;
   let call: Call = {
-    again: request.again === true,
+    again: request.again === true || request.again === 'perhaps',
     surface: request.surface,
     caller: request.caller,
     attestation: attested.attestation,

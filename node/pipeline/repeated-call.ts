@@ -18,12 +18,12 @@ const EVERYTHING: Viewer = { all: true, agentId: null, asNamespace: null };
  * id of that memory is the first that the key makes.
  */
 export async function hooksOfRepeated(
-  { key, again }: { readonly key?: string; readonly again?: boolean },
+  { key, again }: { readonly key?: string; readonly again?: boolean | 'perhaps' },
   services: Pick<Services, 'hooks' | 'store' | 'random' | 'crypto'>,
   now: Instant,
 ): Promise<Result<Hooks>> {
   const { hooks, store } = services;
-  if (again !== true || key === undefined) return ok(hooks);
+  if (again === undefined || again === false || key === undefined) return ok(hooks);
   const id = keyedRandom(key, services).uuid();
   const found = await seenMemory({ store, viewer: EVERYTHING, now }, id);
   if (!found.ok) return failed(found.error);

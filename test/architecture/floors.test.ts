@@ -59,6 +59,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['operations'],
     ['jobs'],
     ['http', 'mcp', 'local'],
+    ['client'],
     ['mesh'],
     ['runtime', 'doctor'],
   ],

@@ -28,6 +28,7 @@ export const NOT_CHANGED = responseRef('NotModified');
 export const ENTITY_TAG = { $ref: '#/components/headers/ETag' };
 export const IF_NONE_MATCH = { $ref: '#/components/parameters/IfNoneMatch' };
 export const AGENT_ID = { $ref: '#/components/parameters/AgentId' };
+export const IDEMPOTENCY = { $ref: '#/components/parameters/IdempotencyKey' };
 
 /** Interface §4.13; a write on enough nodes has its ordinary status and `quorum_acks`. */
 const MISSED_SCHEMA = {
@@ -124,5 +125,14 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Json>> = {
     description: 'Who calls; a request without it is anonymous.',
     example: 'ai:assistant',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_\\-:@./]{1,128}$' },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Names the call of a named agent: sent again with the same key and input, it is done once, and answers what the first one stored.',
+    example: '7f1c6c1e-4a0e-4a43-a7c4-0a7d2a3f5b10',
+    schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
   },
 };

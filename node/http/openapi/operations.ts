@@ -3,7 +3,16 @@ import { isRequired } from '../../pipeline/coerce.js';
 import { hasFormats } from '../../pipeline/formatted-text.js';
 import type { Operation } from '../../pipeline/operation.js';
 import { JSON_TYPE } from '../exchange.js';
-import { ACCEPTED, AGENT_ID, content, ENTITY_TAG, failures, IF_NONE_MATCH, NOT_CHANGED } from './common.js';
+import {
+  ACCEPTED,
+  AGENT_ID,
+  content,
+  ENTITY_TAG,
+  failures,
+  IDEMPOTENCY,
+  IF_NONE_MATCH,
+  NOT_CHANGED,
+} from './common.js';
 import type { ComponentSchemas, Json } from './schemas.js';
 
 /** The path below the API prefix, the method, and what is said of the route. */
@@ -61,6 +70,7 @@ function describeOperation(route: OperationRoute, schemas: ComponentSchemas): Js
     }
   }
   if (hasTag(route)) parameters.push(IF_NONE_MATCH);
+  if (operation.repeatable !== undefined) parameters.push(IDEMPOTENCY);
   parameters.push(AGENT_ID);
   return {
     operationId: operationId(route),

@@ -58,7 +58,7 @@ export const memoryActionCreate = defineOperation({
   output: z.object({ id: z.string(), action: actionOutput }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   mcp: {
     description:
       'Create a task (action) for agents to pick up, now or once the actions it waits for are done. Answers its id; order tasks with memory_action_add_edge.',
@@ -169,7 +169,7 @@ export const memoryActionAddEdge = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   mcp: { description: 'Make one task (action) wait for another, or mark two as siblings.' },
   run: async (call, { from_action: from, to_action: to, edge_type: type }) => {
     const by = actingAgent(call, undefined, 'agent_id');

@@ -122,7 +122,7 @@ export const memoryCheckpointCreate = defineOperation({
   output: z.object({ id: z.string(), checkpoint: checkpointOutput }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   mcp: {
     description:
       'Create a checkpoint: a gate at which work has to wait until a human or agent has signed off. Answers its id; memory_checkpoint_query shows when it is resolved.',

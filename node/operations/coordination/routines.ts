@@ -122,7 +122,7 @@ export const memoryRoutineCreate = defineOperation({
   output: z.object({ id: z.string(), routine: routineOutput }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   mcp: {
     description:
       'Draft a routine: a template of tasks that can be run again with other arguments. Freeze it before the first run.',
@@ -156,7 +156,7 @@ export const memoryRoutineFreeze = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   mcp: { description: 'Freeze a routine for good, so that it can be run.' },
   run: async (call, { id }) => {
     const by = actingAgent(call, undefined, 'id');
@@ -211,7 +211,7 @@ export const memoryRoutineRun = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   mcp: {
     description:
       'Run a frozen routine with arguments: its tasks are created at once. Answers the id of the run.',

@@ -73,7 +73,7 @@ export const memorySignalSend = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   http: [
     {
       ...{ method: 'POST', path: '/signals', fields: 'body', omit: ['from_agent'] },

@@ -39,7 +39,7 @@ export const memoryActionTransition = defineOperation({
   output: z.object({ action: actionOutput }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   http: [
     {
       ...{ method: 'POST', path: '/actions/{id}/transition', fields: 'body' },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nearDuplicatesRound, reviewFromStart } from '../../../actors/maintenance/near-duplicates.js';
-import { fail, failed, ok } from '../../../protocol/base/result.js';
+import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import { instantAfter } from '../../../protocol/base/time.js';
 import { KINDS, type Memory } from '../../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../../protocol/memory/new-memory.js';
@@ -10,6 +10,7 @@ import type { Call, ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { seenMemory } from '../../pipeline/seen-memories.js';
 import { confidenceOfNew } from '../shared/confidence.js';
 import { given, textsBeside } from '../shared/hooked.js';
 import { callersMetadata, ownerByMetadata } from '../shared/metadata-owner.js';
@@ -100,7 +101,7 @@ export const memoryStore = defineOperation({
   effect: 'write',
   guards: { attestation: 'required' },
   // A merge into another row leaves no row with the id of the call, so nothing shows that it was done.
-  repeatable: ({ on_conflict }) => on_conflict !== 'merge',
+  repeatable: { unless: { on_conflict: 'merge' } },
   storesKeyed: true,
   http: [
     {
@@ -176,9 +177,9 @@ async function store(call: Call, fieldsIn: Input) {
   const { kind } = classified.value;
   const asked = kind === null ? fieldsIn : { ...fieldsIn, kind };
   const memory = attestMemory(newMemory(call, asked, owner.value, expiry.value), call);
-  if (settings.nearDuplicate === 'refuse' && !fieldsIn.force && !call.again) {
-    const refusal = await repetition(call, memory);
-    if (refusal !== null) return failed(refusal);
+  if (settings.nearDuplicate === 'refuse' && !fieldsIn.force) {
+    const refusal = await repetitionOf(call, memory);
+    if (!refusal.ok) return refusal;
   }
   const tags = autoTagging(call, memory);
   const jobs = [
@@ -226,6 +227,17 @@ async function store(call: Call, fieldsIn: Input) {
     ...tags.answer,
     ...(call.surface === 'cli' && advised ? await wholeMemory(call, stored.id) : {}),
   });
+}
+
+/** Fails for a memory that says nearly the same as another one, unless this call has stored it before. */
+async function repetitionOf(call: Call, memory: Memory): Promise<Result<null>> {
+  if (call.again) {
+    const own = await seenMemory({ store: call.services.store, viewer: call.caller.viewer, now: call.now }, memory.id);
+    if (!own.ok) return failed(own.error);
+    if (own.value !== null) return ok(null);
+  }
+  const refusal = await repetition(call, memory);
+  return refusal === null ? ok(null) : failed(refusal);
 }
 
 /** A command that works on the database itself may be the only process, so its row would not be compared later. */

@@ -51,7 +51,7 @@ export const curatorReflect = defineOperation({
   output: done,
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   storesKeyed: true,
   run: async (call, said) => {
     const written = await writeReflection(call, {

@@ -44,7 +44,7 @@ export const memoryNotify = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   storesKeyed: true,
   http: [{ method: 'POST', path: '/notify', fields: 'body', aliases: { content: 'payload' }, status: 201 }],
   mcp: { description: 'Send a message to the inbox of another agent.', aliases: { content: 'payload' } },

@@ -48,7 +48,7 @@ export const memoryPersonaGenerate = defineOperation({
   effect: 'write',
   openWorld: true,
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   storesKeyed: true,
   mcp: { description: 'Have a chat model write a new persona of an entity from the reflections about it.' },
   run: async (call, { entity_id: entityId, namespace }) => {

@@ -52,7 +52,7 @@ export const memoryAtomise = defineOperation({
   effect: 'write',
   openWorld: true,
   guards: { attestation: 'by-name' },
-  repeatable: ({ force_re_atomise }) => force_re_atomise !== true,
+  repeatable: { unless: { force_re_atomise: true } },
   http: [{ method: 'POST', path: '/memory_atomise', fields: 'body' }],
   mcp: {
     description:

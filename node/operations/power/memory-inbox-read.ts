@@ -29,7 +29,7 @@ export const memoryInboxRead = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   http: [{ method: 'POST', path: '/inbox/read', fields: 'body' }],
   mcp: { description: 'Mark messages of your inbox as read.' },
   cli: {

@@ -31,7 +31,7 @@ export const memoryShare = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   http: [{ method: 'POST', path: '/share', fields: 'body' }],
   mcp: { description: 'Give another agent a copy of a memory.' },
   cli: {

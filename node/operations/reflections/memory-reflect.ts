@@ -47,7 +47,7 @@ export const memoryReflect = defineOperation({
   output,
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   storesKeyed: true,
   http: [
     {

@@ -51,7 +51,7 @@ export const memorySkillPromoteFromReflection = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name', admin: true },
-  repeatable: () => true,
+  repeatable: true,
   http: [
     {
       ...{ method: 'POST', path: '/skill/{reflection_id}/promote', fields: 'body' },

@@ -39,7 +39,7 @@ export const memorySkillRegister = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name', admin: true },
-  repeatable: () => true,
+  repeatable: true,
   http: [{ method: 'POST', path: '/skill/register', fields: 'body' }],
   mcp: { description: 'Register a skill from a SKILL.md, as a new version.' },
   cli: {

@@ -68,7 +68,7 @@ export const memoryCaptureTurn = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   http: [
     {
       ...{ method: 'POST', path: '/capture_turn', fields: 'body' },

@@ -55,7 +55,7 @@ export const memoryOffload = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
-  repeatable: () => true,
+  repeatable: true,
   mcp: {
     description:
       'Put a long text, such as a huge log, aside. Answers a short reference; memory_deref reads it back.',
@@ -106,7 +106,7 @@ export const memoryDeref = defineOperation({
   idempotent: true,
   guards: { attestation: 'by-name' },
   quorum: 'none',
-  repeatable: () => true,
+  repeatable: true,
   mcp: { description: 'Read back a text that was put aside, by its reference.' },
   run: async (call, { ref_id: refId }) => {
     const { services, caller } = call;

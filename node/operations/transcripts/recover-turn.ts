@@ -62,7 +62,7 @@ export const recoverTurn = defineOperation({
   effect: 'write',
   guards: { attestation: 'by-name' },
   // The same line again is answered with its memory.
-  repeatable: () => true,
+  repeatable: true,
   hooks: aroundOperation({
     pre: [
       {
