@@ -11,6 +11,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   'identity import': async () => (await import('./identity/import-command.js')).importCommand,
   'identity list': async () => (await import('./identity/list-command.js')).listCommand,
   'identity export-pub': async () => (await import('./identity/export-command.js')).exportCommand,
+  sign: async () => (await import('./sign-command.js')).signCommand,
   doctor: async () => (await import('./doctor-command.js')).doctorCommand,
   'config show': async () => (await import('./config-show-command.js')).configShowCommand,
   'config migrate': async () => (await import('./config-migrate-command.js')).configMigrateCommand,

@@ -138,7 +138,7 @@ async function secretFrom(source: string, flag: string, stdin: Readable): Promis
 }
 
 /** The JSON in a file that an argument names. */
-async function fileValue(path: string, flag: string, stdin: Readable): Promise<Result<unknown>> {
+export async function fileValue(path: string, flag: string, stdin: Readable): Promise<Result<unknown>> {
   const { createReadStream } = await import('node:fs');
   let text: Result<string>;
   try {

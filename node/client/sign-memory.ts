@@ -32,21 +32,19 @@ export interface SigningParts {
 const FIELDS = ['title', 'content', 'namespace', 'kind', 'created_at'] as const;
 const OPTIONAL: ReadonlySet<string> = new Set(['namespace', 'kind', 'created_at']);
 
-/**
- * The memory with its signature, and with the namespace, kind and date that it covers. Throws MnemeshError where a field that
- * is signed is missing or no text.
- */
-export async function signMemory<M extends SignableMemory>(
-  signer: Signer,
-  memory: M,
-  { clock, crypto }: SigningParts,
-): Promise<M & Signed> {
+/** What an author signs: the bytes, and the members of the request that they cover beside title and content. */
+export interface Envelope {
+  readonly bytes: Uint8Array;
+  readonly covered: Omit<Signed, 'signature'>;
+}
+
+/** The envelope of a memory. Throws MnemeshError where a field that is signed is missing or no text. */
+export function envelopeOf(agentId: string, memory: SignableMemory, parts: SigningParts): Envelope {
   const given = { ...memory } as Readonly<Record<string, unknown>>;
   const wrong = FIELDS.filter(
     (field) => typeof given[field] !== 'string' && !(OPTIONAL.has(field) && given[field] === undefined),
   );
   if (wrong.length > 0) throw refused(`a signed memory needs these as text: ${wrong.join(', ')}`, wrong);
-  const { agentId } = signer;
   if (given['agent_id'] !== undefined && given['agent_id'] !== agentId) {
     throw refused(`the memory is of ${String(given['agent_id'])}, and the key is of ${agentId}`, [
       'agent_id',
@@ -56,14 +54,21 @@ export async function signMemory<M extends SignableMemory>(
   // What the node stores: names in NFC, and a title without white space around it.
   const namespace = (memory.namespace ?? 'global').normalize('NFC');
   const title = memory.title.normalize('NFC').trim();
-  const createdAt = memory.created_at ?? instantFromMs(clock.nowMs());
+  const createdAt = memory.created_at ?? instantFromMs(parts.clock.nowMs());
   const fields = { agentId, namespace, kind, title, content };
-  const signature = await signer.sign(signedBytes(fields, createdAt, crypto));
-  return {
-    ...memory,
-    ...{ agent_id: agentId, namespace, kind, created_at: createdAt },
-    signature: Buffer.from(signature).toString('base64'),
-  };
+  const covered = { agent_id: agentId, namespace, kind, created_at: createdAt };
+  return { bytes: signedBytes(fields, createdAt, parts.crypto), covered };
+}
+
+/** The memory with its signature, and with the namespace, kind and date that it covers. Throws MnemeshError as `envelopeOf` does. */
+export async function signMemory<M extends SignableMemory>(
+  signer: Signer,
+  memory: M,
+  parts: SigningParts,
+): Promise<M & Signed> {
+  const { bytes, covered } = envelopeOf(signer.agentId, memory, parts);
+  const signature = Buffer.from(await signer.sign(bytes)).toString('base64');
+  return { ...memory, ...covered, signature };
 }
 
 /** The headers of a decision on a pending action, signed with the secret of the node; each is good once. */

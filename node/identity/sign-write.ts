@@ -36,7 +36,11 @@ export interface VerifiedWrite {
 }
 
 /** The bytes under the signature of a write (interface §4.2, rule 1). */
-export function signedBytes(fields: SignedFields, createdAt: string, crypto: Pick<Crypto, 'sha256'>): Uint8Array {
+export function signedBytes(
+  fields: SignedFields,
+  createdAt: string,
+  crypto: Pick<Crypto, 'sha256'>,
+): Uint8Array {
   const { content, ...named } = fields;
   return writeEnvelopeBytes({ ...named, createdAt, contentSha256: crypto.sha256(content) });
 }

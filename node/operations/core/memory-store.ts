@@ -232,7 +232,10 @@ async function store(call: Call, fieldsIn: Input) {
 /** Fails for a memory that says nearly the same as another one, unless this call has stored it before. */
 async function repetitionOf(call: Call, memory: Memory): Promise<Result<null>> {
   if (call.again) {
-    const own = await seenMemory({ store: call.services.store, viewer: call.caller.viewer, now: call.now }, memory.id);
+    const own = await seenMemory(
+      { store: call.services.store, viewer: call.caller.viewer, now: call.now },
+      memory.id,
+    );
     if (!own.ok) return failed(own.error);
     if (own.value !== null) return ok(null);
   }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { createSigner, signMemory } from '../../../node/client/index.js';
 import { signedBytes } from '../../../node/identity/sign-write.js';
 import { systemCrypto } from '../../../node/seams.js';
 import { bindKey } from '../../support/agents.js';
-import { temporaryFolder } from '../../support/daemon-process.js';
+import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { agentKey } from '../../support/signing.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
@@ -16,6 +17,7 @@ const blocks = (language: string) =>
 
 type Signed = Record<'agent_id' | 'namespace' | 'title' | 'kind' | 'content' | 'created_at', string>;
 const EXAMPLE = JSON.parse(blocks('json')[0]!) as Signed;
+const VECTORS = JSON.parse(blocks('json')[1]!) as (Signed & { readonly signature: string })[];
 const [BYTES, SIGNATURE] = blocks('text');
 const KEY = agentKey(EXAMPLE.agent_id, Buffer.from([...Array(32).keys()]));
 
@@ -23,6 +25,7 @@ const KEY = agentKey(EXAMPLE.agent_id, Buffer.from([...Array(32).keys()]));
 const MEMORIES = [
   { title: 't', content: 'c' },
   { title: '  Grüße 記憶 🦉  ', content: 'line\r\nline\t“”', namespace: 'team/ß', kind: 'decision' },
+  { title: 're\u0301sume\u0301', content: 're\u0301sume\u0301', namespace: 'e\u0301quipe' },
   { title: 'a title of 23 bytes....', content: 'c', namespace: 'n'.repeat(24) },
   { title: '記'.repeat(100), content: 'x'.repeat(60_000), namespace: 'n'.repeat(255) },
 ];
@@ -61,6 +64,52 @@ describe('the page about signing', () => {
     assert.ok(PAGE.includes(`\`${Buffer.from(KEY.signer.publicKey).toString('base64')}\``));
   });
 
+  it('has vectors that the client and "mnemesh sign" meet', async () => {
+    assert.equal(VECTORS.length, 4);
+    const signer = createSigner({ agentId: KEY.agentId, privateKey: KEY.seed });
+    const file = join(folder, 'vector.json');
+    const keyDir = join(folder, 'keys');
+    mkdirSync(keyDir, { mode: 0o700 });
+    writeFileSync(join(keyDir, `${KEY.agentId}.priv`), KEY.seed, { mode: 0o600 });
+    const sign = (...words: readonly string[]) =>
+      spawnSync(
+        process.execPath,
+        [MAIN, 'sign', file, '--agent-id', KEY.agentId, '--key-dir', keyDir, ...words],
+        { encoding: 'utf8', env: cleanEnvironment(folder) },
+      );
+    for (const { signature, ...memory } of VECTORS) {
+      assert.equal((await signMemory(signer, memory)).signature, signature, memory.title);
+      writeFileSync(file, JSON.stringify(memory));
+      const { status, stdout, stderr } = sign();
+      assert.equal(status, 0, stderr);
+      assert.equal((JSON.parse(stdout) as Record<string, unknown>)['signature'], signature, memory.title);
+    }
+    writeFileSync(file, JSON.stringify(EXAMPLE));
+    const hex = BYTES!.replaceAll(/ {2,}.*$/gm, '').replaceAll(/\s/g, '');
+    assert.equal(sign('--envelope').stdout, `${hex}\n`);
+    for (const [text, message] of [
+      ['[1]', /one memory, as a JSON object/],
+      ['{', /does not hold JSON/],
+      ['{"title":"a"}', /as text: content/],
+      ['{"title":"a","content":"b","agent_id":"ai:other"}', /the memory is of ai:other/],
+    ] as const) {
+      writeFileSync(file, text);
+      const refused = sign();
+      assert.equal(refused.status, 2, text);
+      assert.match(refused.stderr, message);
+      assert.equal(refused.stdout, '');
+    }
+    const unknown = spawnSync(
+      process.execPath,
+      [MAIN, 'sign', file, '--agent-id', 'ai:nobody', '--key-dir', keyDir],
+      {
+        encoding: 'utf8',
+        env: cleanEnvironment(folder),
+      },
+    );
+    assert.match(unknown.stderr, /no private key for ai:nobody/);
+  });
+
   for (const [language, program, skip] of [
     ['Node', [process.execPath, 'sign.mjs'], false],
     ['Python', ['python3', 'sign.py'], hasPython ? false : 'Python with cryptography is not installed'],
@@ -69,6 +118,8 @@ describe('the page about signing', () => {
       skip,
     }, async () => {
       assert.equal(output(program, EXAMPLE)['signature'], SIGNATURE!.trim());
+      for (const { signature, ...memory } of VECTORS)
+        assert.equal(output(program, memory)['signature'], signature, memory.title);
       for (const memory of MEMORIES) {
         const title = `${memory.title} ${language}`;
         const body = output(program, { agent_id: KEY.agentId, ...memory, title });
