@@ -67,6 +67,7 @@ class EventBlocks {
         if (text.length > EVENT_CHARACTERS_MAX) return;
         for (const block of blocks) {
           const event = this.#event(block);
+          if (event === 'broken') return;
           if (event !== null) yield event;
         }
       }
@@ -75,14 +76,25 @@ class EventBlocks {
     }
   }
 
-  #event(block: string): StreamedEvent | null {
+  #event(block: string): StreamedEvent | 'broken' | null {
     const lines = block.split('\n');
     const field = (name: string) =>
       lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
     const id = field('id').at(-1) ?? null;
-    const data = field('data').join('\n');
+    const text = field('data').join('\n');
+    const data = text === '' ? null : jsonOf(text);
+    if (data === undefined) return 'broken';
     if (id !== null) this.place = id;
-    if (data === '') return null;
-    return { event: field('event').at(-1) ?? 'message', id, data: JSON.parse(data) };
+    return data === null ? null : { event: field('event').at(-1) ?? 'message', id, data };
+  }
+}
+
+/** The object of a JSON text; undefined for another text. */
+function jsonOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
   }
 }

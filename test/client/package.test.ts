@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { createClient } from '../../node/client/index.js';
 import { VERSION } from '../../node/version.js';
 import {
   cleanEnvironment,
@@ -11,8 +12,10 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
+import { agentKey } from '../support/signing.js';
 
 const PROJECT = join(import.meta.dirname, '../../..');
+const ADMIN = 'human:admin';
 const TSC = join(PROJECT, 'node_modules/typescript/bin/tsc');
 
 /** Strict, and without the types of any platform. */
@@ -39,8 +42,13 @@ function folderWithClient(): string {
   return folder;
 }
 
-function compile(folder: string, options: Readonly<Record<string, unknown>>): void {
-  const config = { compilerOptions: { ...OPTIONS, outDir: 'out', ...options }, files: ['program.ts'] };
+/** Compiles the program of the fixture, or other files of the folder. */
+function compile(
+  folder: string,
+  options: Readonly<Record<string, unknown>>,
+  files: readonly string[] = ['program.ts'],
+): void {
+  const config = { compilerOptions: { ...OPTIONS, outDir: 'out', ...options }, files };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   const { status, stdout } = spawnSync(process.execPath, [TSC, '-p', folder], { encoding: 'utf8' });
   assert.equal(status, 0, stdout);
@@ -51,7 +59,9 @@ describe('the client in the package', () => {
   const home = temporaryFolder('client-home');
   let daemon: DaemonProcess;
   before(async () => {
-    daemon = await startDaemonProcess(home, await freePort());
+    daemon = await startDaemonProcess(home, await freePort(), {
+      ...{ SVC_ADMIN_AGENT_IDS: ADMIN, SVC_ADMIN_HEADER_TRUST: '1' },
+    });
   });
   after(() => daemon.end('SIGTERM'));
 
@@ -82,5 +92,37 @@ describe('the client in the package', () => {
       codes: ['VERSION_CONFLICT 409 false', 'NOT_FOUND 404 false', 'ADMIN_REQUIRED 403 false'],
       ...{ title: 'Deploy window', listed: 1, updated: ['Saturdays', 2] },
     });
+  });
+
+  it('works as its page shows', async () => {
+    const page = readFileSync(join(PROJECT, 'docs/client.md'), 'utf8');
+    const programs = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+    assert.equal(programs.length, 3);
+    const url = daemon.base.replace('/api/v1', '');
+    symlinkSync(join(PROJECT, 'node_modules/@types'), join(folder, 'node_modules/@types'));
+    symlinkSync(join(PROJECT, 'node_modules/undici-types'), join(folder, 'node_modules/undici-types'));
+    const files = programs.map((text, index) => {
+      const file = `page-${index}.ts`;
+      writeFileSync(join(folder, file), text.replaceAll('http://127.0.0.1:9077', url));
+      return file;
+    });
+    const key = agentKey('ai:writer');
+    writeFileSync(join(folder, 'ai:writer.priv'), key.seed, { mode: 0o600 });
+    compile(folder, { module: 'NodeNext', moduleResolution: 'NodeNext', types: ['node'] }, files);
+    const admin = createClient({ url, agentId: ADMIN });
+    await admin.call('memory_agent_register', { agent_id: 'ai:writer', agent_type: 'ai:test' });
+    await admin.call('agent_bind_key', { id: 'ai:writer', pubkey_b64: key.publicKeyText });
+    const outputs = files.map((file) => {
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [join(folder, 'out', file.replace('.ts', '.js'))],
+        { encoding: 'utf8', cwd: folder, env: cleanEnvironment(home) },
+      );
+      assert.equal(status, 0, `${file}: ${stderr}`);
+      return stdout;
+    });
+    assert.match(outputs[0]!, /^Deploy window 0?\.?\d+/);
+    const { signature } = JSON.parse(outputs[1]!) as { signature: string };
+    assert.equal(signature.length, 88);
   });
 });
