@@ -43,7 +43,7 @@ export const TASKS: readonly Task[] = [
   {
     title: 'Decide who may',
     often: words('agents identity pending rules namespace hooks'),
-    also: words('governance quota-status verify-signed-events-chain'),
+    also: words('sign governance quota-status verify-signed-events-chain'),
   },
   {
     title: 'Move and save',

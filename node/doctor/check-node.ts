@@ -1,10 +1,11 @@
 import { connect } from 'node:net';
 import type { Scheduler } from '../../protocol/base/seams.js';
+import { MnemeshError } from '../client/client-error.js';
 import type { Settings } from '../config/settings.js';
 import { findDaemon } from '../local/daemon-connection.js';
 import { FAMILIES } from '../pipeline/operation.js';
 import { systemCrypto } from '../seams.js';
-import { httpGet } from './http-get.js';
+import { answerTo, nodeClient } from './node-client.js';
 import { type Section, SectionBuilder } from './report.js';
 
 const CONNECT_MS = 1000;
@@ -41,10 +42,9 @@ export async function checkCapabilities(
     section.fact('daemon', daemonLives ? 'runs, on another port' : 'does not run');
     return section.done();
   }
-  const base = `http://${host.includes(':') ? `[${host}]` : host}:${port}/api/v1`;
-  const health = await httpGet(new URL(`${base}/health`), {}, scheduler);
-  const isOurs = daemonLives && health.ok && (health.status === 200 || health.status === 503);
-  if (!isOurs) {
+  const base = new URL(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const health = await answerTo(nodeClient(base, null).health());
+  if (!daemonLives || health instanceof MnemeshError) {
     section.warn(
       'PORT_IN_USE',
       `something else listens on ${host}:${port}; serve cannot start there`,
@@ -53,23 +53,21 @@ export async function checkCapabilities(
     return section.done();
   }
   section.fact('daemon', `answers on ${host}:${port}`);
-  if (health.status !== 200) {
-    section.crit('DAEMON_UNHEALTHY', `the running node answers ${health.status}`, 'look at its log');
+  if (health.status !== 'ok') {
+    section.crit('DAEMON_UNHEALTHY', 'the running node cannot write', 'look at its log');
   }
   // The key is sent only to the node that owns it: this machine's database says that it is running here.
-  const headers: Record<string, string> =
-    settings.apiKey === null ? {} : { 'x-api-key': settings.apiKey.reveal() };
-  const answer = await httpGet(new URL(`${base}/capabilities`), headers, scheduler);
-  if (!answer.ok || answer.status !== 200) {
-    const why = answer.ok ? answer.status : answer.reason;
+  const key = settings.apiKey?.reveal() ?? null;
+  const answer = await answerTo(nodeClient(base, key).call('memory_capabilities'));
+  if (answer instanceof MnemeshError) {
     section.warn(
       'CAPABILITIES_REFUSED',
-      `the running node does not report its capabilities: ${why}`,
+      `the running node does not report its capabilities: ${answer.message}`,
       'run doctor with the settings of that node',
     );
     return section.done();
   }
-  const { recall_mode_active: mode, degraded } = answer.body as Record<string, unknown>;
+  const { recall_mode_active: mode, degraded } = answer;
   section.fact('recall', String(mode));
   if (mode === 'degraded') {
     section.warn('RECALL_DEGRADED', 'the embedder of the running node fails', 'look at its log');

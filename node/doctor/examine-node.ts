@@ -129,7 +129,7 @@ export function countToolTokens(profile: Profile): ToolTokens {
 
 /** Asks other nodes for their state, all at once. The key is sent only when the operator requests it. */
 export async function examineRemotes(nodes: readonly URL[], key: string | null): Promise<DoctorReport> {
-  const sections = await Promise.all(nodes.map((node) => checkRemote(node, key, systemScheduler)));
+  const sections = await Promise.all(nodes.map((node) => checkRemote(node, key)));
   const source = nodes.map((node) => node.host).join(', ');
   return report('remote', source, systemClock.nowMs(), sections);
 }

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Scheduler } from '../../protocol/base/seams.js';
 
-/** The result of probing another node or model. */
+/** The result of probing a model server. */
 export type Probe =
   | { readonly ok: true; readonly status: number; readonly body: unknown }
   | { readonly ok: false; readonly reason: string };
@@ -12,7 +12,7 @@ const BODY_BYTES_MAX = 1024 * 1024;
 
 /**
  * One GET that follows no redirect, waits five seconds in all and reads at most 1 MiB. The body is null when it is not
- * JSON. Only this file and the surfaces use HTTP.
+ * JSON.
  */
 export function httpGet(
   url: URL,

@@ -1,3 +1,5 @@
+import { MnemeshError } from '../../node/client/client-error.js';
+import { createClient } from '../../node/client/index.js';
 import type { MeshProcess } from './mesh-processes.js';
 
 const PAUSE_MS = 4;
@@ -52,11 +54,13 @@ export class DeletedWatch {
   }
 
   private async serves({ api }: MeshProcess, id: string): Promise<boolean> {
-    const response = await fetch(`${api}/api/v1/memories/${id}`);
-    await response.arrayBuffer();
     this.asked += 1;
-    if (response.status !== 200 && response.status !== 404)
-      throw new Error(`an answer of ${response.status}`);
-    return response.status === 200;
+    try {
+      await createClient({ url: api, retries: 0 }).call('memory_get', { id });
+      return true;
+    } catch (error) {
+      if (error instanceof MnemeshError && error.status === 404) return false;
+      throw error;
+    }
   }
 }

@@ -9,6 +9,7 @@ import { signatureOf } from '../../node/webhooks/sender.js';
 import type { Bench, BenchContext } from './bench.js';
 import { AGENT, failures, figuresOf, LoadGenerator, storing } from './load.js';
 import type { LoadFigures } from './load-plan.js';
+import { clientOf } from './node-client.js';
 import type { BenchResult } from './report.js';
 import { startDaemonProcess } from './servers.js';
 import { rounded } from './statistics.js';
@@ -132,12 +133,8 @@ class Receiver {
 }
 
 async function subscribe(port: number, url: string): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/subscriptions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-agent-id': AGENT },
-    body: JSON.stringify({ url, secret: 'bench', events: 'memory_store' }),
-  });
-  if (!answer.ok) throw new Error(`no subscription: ${await answer.text()}`);
+  const events = 'memory_store';
+  await clientOf(port, AGENT).call('memory_subscribe', { url, secret: 'bench', events });
 }
 
 const SHELL = '#!/bin/sh\ncat > /dev/null\n';

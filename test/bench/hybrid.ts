@@ -8,6 +8,7 @@ import { ZipfCorpus } from './corpus.js';
 import { type BenchDatabase, databasePath, fill, openBenchDatabase } from './database.js';
 import { failures, figuresOf, LoadGenerator, limitPerSecond, recalling, recallPath } from './load.js';
 import type { LoadFigures } from './load-plan.js';
+import { clientOf } from './node-client.js';
 import type { BenchResult } from './report.js';
 import { residentMemory, startBareServer, startDaemonProcess, withCpu } from './servers.js';
 import { rounded } from './statistics.js';
@@ -142,12 +143,15 @@ function putMadeVectors(
 /** How long after its start the daemon gave its first hybrid answer. */
 async function firstHybrid(port: number, corpus: ZipfCorpus): Promise<number> {
   const start = performance.now();
+  const client = clientOf(port, 'ai:bench');
   while (performance.now() - start < HYBRID_WAIT_MS) {
-    const path = recallPath(corpus.everydayQuery(QUERY_WORDS), corpus.namespace(), LIMIT);
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      headers: { 'x-agent-id': 'ai:bench' },
+    const context = corpus.everydayQuery(QUERY_WORDS);
+    const { mode } = await client.call('memory_recall', {
+      context,
+      namespace: corpus.namespace(),
+      limit: LIMIT,
     });
-    if ((await response.text()).includes(HYBRID_MARK)) return performance.now() - start;
+    if (mode === 'hybrid') return performance.now() - start;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error('the daemon gave no hybrid answer');

@@ -1,5 +1,6 @@
 import type { Bench, BenchContext } from './bench.js';
 import { AGENT, failures, figuresOf, LoadGenerator, storing } from './load.js';
+import { clientOf } from './node-client.js';
 import type { BenchResult } from './report.js';
 import { startDaemonProcess } from './servers.js';
 import { rounded } from './statistics.js';
@@ -58,13 +59,7 @@ const ADMIN = { SVC_ADMIN_AGENT_IDS: AGENT, SVC_ADMIN_HEADER_TRUST: '1', SVC_PER
 /** Only registered agents write there, and removals wait for two approvals. */
 async function govern(port: number): Promise<void> {
   const governance = { write: 'registered', delete: 'approve', approver: { consensus: 2 } };
-  const path = `/namespaces/${encodeURIComponent(GOVERNED)}/standard`;
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-agent-id': AGENT },
-    body: JSON.stringify({ governance }),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  await clientOf(port, AGENT).call('memory_namespace_set_standard', { namespace: GOVERNED, governance });
 }
 
 const median = (values: readonly number[]): number =>

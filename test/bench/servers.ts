@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { clientOf } from './node-client.js';
 import type { Workspace } from './workspace.js';
 
 /** A server process under load. */
@@ -92,9 +93,7 @@ export async function startBareServer(
 
 async function answers(port: number): Promise<boolean> {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/health`);
-    await response.arrayBuffer();
-    return response.ok;
+    return (await clientOf(port, 'ai:bench').health()).status === 'ok';
   } catch {
     return false;
   }

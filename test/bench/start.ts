@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Bench, BenchContext } from './bench.js';
 import { databasePath, fill, openBenchDatabase } from './database.js';
 import { LoadGenerator, recalling, recallPath, storing } from './load.js';
+import { clientOf } from './node-client.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startDaemonProcess } from './servers.js';
 import { rounded } from './statistics.js';
@@ -155,11 +156,11 @@ async function handshake(env: NodeJS.ProcessEnv): Promise<number> {
 
 /** Waits until the daemon has a model in memory. */
 async function embedderLoaded({ port }: ServerProcess): Promise<void> {
+  const client = clientOf(port, 'ai:bench');
   const start = performance.now();
   for (;;) {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/capabilities`);
-    const { embedder_loaded } = (await response.json()) as { embedder_loaded: boolean };
-    if (embedder_loaded) return;
+    const { embedder_loaded: isLoaded } = await client.call('memory_capabilities');
+    if (isLoaded === true) return;
     if (performance.now() - start > EMBEDDER_WAIT_MS) throw new Error('the embedder did not load');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

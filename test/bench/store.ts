@@ -3,6 +3,7 @@ import type { Bench, BenchContext } from './bench.js';
 import { groupCommitRate, syncsPerSecond } from './limits.js';
 import { AGENT, failures, figuresOf, LoadGenerator, limitPerSecond, signing, storing } from './load.js';
 import type { LoadFigures } from './load-plan.js';
+import { clientOf } from './node-client.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startBareServer, startDaemonProcess, withCpu } from './servers.js';
 import { rounded } from './statistics.js';
@@ -27,17 +28,9 @@ export const SIGNED = {
 
 /** Registers the agent of the load and binds its key. */
 export async function enrol(port: number): Promise<void> {
-  const call = async (method: string, path: string, body: object) => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-      method,
-      headers: { 'content-type': 'application/json', 'x-agent-id': AGENT },
-      body: JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
-  };
-  await call('POST', '/agents', { agent_id: AGENT, agent_type: 'system' });
-  const key = { pubkey_b64: agentKey(AGENT).publicKeyText };
-  await call('PUT', `/agents/${encodeURIComponent(AGENT)}/pubkey`, key);
+  const client = clientOf(port, AGENT);
+  await client.call('memory_agent_register', { agent_id: AGENT, agent_type: 'system' });
+  await client.call('agent_bind_key', { id: AGENT, pubkey_b64: agentKey(AGENT).publicKeyText });
 }
 
 interface StoreRow {
