@@ -16,6 +16,8 @@ interface Counts {
   readonly links: number;
   readonly records?: number;
   readonly merged?: Readonly<Record<string, string>>;
+  readonly created: Readonly<Record<string, number>>;
+  readonly updated: Readonly<Record<string, number>>;
   readonly errors: readonly string[];
 }
 
@@ -37,6 +39,8 @@ export function linksAndRecords(links: number, records: number): string {
 
 /** The totals over the calls of one import. */
 export class ImportTotals {
+  /** The run, once something was written. */
+  run: string | null = null;
   imported = 0;
   failed = 0;
   readonly errors: string[] = [];
@@ -45,6 +49,8 @@ export class ImportTotals {
   /** Rows that only a trusted source brings in, by kind. */
   readonly leftOut: Record<string, number> = {};
   private kept = 0;
+  private created = 0;
+  private updated = 0;
   private unchanged = 0;
   private restamped = 0;
   private links = 0;
@@ -52,10 +58,14 @@ export class ImportTotals {
   private readonly sent = { memories: 0, links: 0, records: 0 };
   private readonly merged = new Map<string, string>();
 
+  constructor(private readonly dryRun: boolean) {}
+
   /** Adds an answer of `memory_import`; its errors count from the start of the whole input. */
   add(answer: Record<string, unknown>, chunk: Chunk): void {
     const counts = answer as unknown as Counts;
     this.imported += counts.imported;
+    this.created += Object.keys(counts.created).length;
+    this.updated += Object.keys(counts.updated).length;
     this.unchanged += counts.unchanged;
     this.restamped += counts.restamped;
     this.kept += counts.kept;
@@ -90,13 +100,31 @@ export class ImportTotals {
     });
   }
 
+  /** What the journal of a run says at its end. */
+  done(): Record<string, number> {
+    const { created: imported, updated, unchanged, kept, links, records, failed } = this;
+    return { imported, updated, unchanged, kept, links, records, failed };
+  }
+
   json(trusted: boolean): Record<string, unknown> {
+    if (this.dryRun) return this.dryJson(trusted);
     const { imported, unchanged, restamped, kept, links, failed, errors } = this;
     return {
+      ...(this.run === null ? {} : { run: this.run }),
       ...{ imported, unchanged, restamped, kept },
       ...(kept === 0 ? {} : { kept_ids: this.keptIds }),
       links,
       ...(this.sent.records === 0 ? {} : { records: this.records }),
+      ...(Object.keys(this.leftOut).length === 0 ? {} : { left_out: this.leftOut }),
+      ...{ trusted_source: trusted, failed, errors },
+    };
+  }
+
+  private dryJson(trusted: boolean): Record<string, unknown> {
+    const { sent, created, updated, unchanged, kept, failed, errors } = this;
+    return {
+      ...{ dry_run: true, ...sent, created, updated, unchanged, kept },
+      ...(kept === 0 ? {} : { kept_ids: this.keptIds }),
       ...(Object.keys(this.leftOut).length === 0 ? {} : { left_out: this.leftOut }),
       ...{ trusted_source: trusted, failed, errors },
     };
@@ -113,18 +141,22 @@ export class ImportTotals {
 
   /** Says what is new, what was here before, and what was left out; a memory counts once. */
   sentence(): string {
-    const { imported, unchanged, restamped, kept, links, records, failed } = this;
+    const { imported, unchanged, updated, restamped, kept, links, records, failed, sent } = this;
     const fresh = imported - unchanged;
     const leftOut = Object.values(this.leftOut).reduce((sum, count) => sum + count, 0);
     const rest = [
+      [this.dryRun ? updated : 0, `${updated} of them here with an earlier text`],
       [unchanged, `${unchanged} unchanged`],
       [kept, `${kept} kept as they are here`],
-      [restamped, `${restamped} now belong to the importing agent`],
+      [restamped, `${restamped} ${this.dryRun ? 'would' : 'now'} belong to the importing agent`],
       [leftOut, `${leftOut} left out`],
       [failed, `${failed} refused`],
     ] as const;
     const parts = rest.filter(([count]) => count > 0).map(([, text]) => text);
-    const what = `imported ${fresh} ${fresh === 1 ? 'memory' : 'memories'}${linksAndRecords(links, records)}`;
+    const many = `${fresh} ${fresh === 1 ? 'memory' : 'memories'}`;
+    const what = this.dryRun
+      ? `would import ${many} of an export of ${sent.memories} memories${linksAndRecords(sent.links, sent.records)}`
+      : `imported ${many}${linksAndRecords(links, records)}`;
     return parts.length === 0 ? what : `${what}; ${parts.join(', ')}`;
   }
 }

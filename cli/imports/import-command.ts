@@ -1,6 +1,6 @@
 import { createReadStream, realpathSync, statSync } from 'node:fs';
 import type { Caller } from '../../node/identity/caller.js';
-import { systemCrypto } from '../../node/seams.js';
+import { systemCrypto, systemRandom } from '../../node/seams.js';
 import { storeNamespaceProblem } from '../../protocol/base/ids.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { TIERS } from '../../protocol/memory/memory.js';
@@ -20,6 +20,7 @@ import { Importer } from './importer.js';
 import { importOwnExport } from './own-export.js';
 import { RunJournal, runNamed, runsOf } from './run-journal.js';
 import { standardInput } from './standard-input.js';
+import { undoExport } from './undo-export.js';
 import { UndoReport, undoImport } from './undo-import.js';
 
 /** Flags that only an export of this service takes, and those that only other sources take. */
@@ -88,7 +89,12 @@ async function importAny(parsed: ParsedArguments, terminal: Terminal): Promise<R
   if (!found.ok) return failed(found.error);
   const misplaced = misplacedFlag(parsed, found.value.format);
   if (misplaced !== null) return misplaced;
-  if (found.value.format === 'mnemesh') return importOwnExport(parsed, terminal, files.value[0]!);
+  if (found.value.format === 'mnemesh') {
+    const { dbPath } = settingsFor(parsed);
+    const beginning = { format: 'mnemesh', path: shown(path), namespace: '', source: exportAt(path) };
+    const begin = () => RunJournal.begin(dbPath, beginning);
+    return importOwnExport(parsed, terminal, { file: files.value[0]!, begin });
+  }
   return importForeign(parsed, terminal, { path, found: found.value, problems });
 }
 
@@ -160,6 +166,13 @@ async function importForeign(
   return ok(report.leftOut === 0 ? 0 : 1);
 }
 
+/** Names an export; an import of it that was killed goes on when it is called again, except from a pipe. */
+function exportAt(path: string): string {
+  const isFile = path !== '-' && statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const name = isFile ? realpathSync(path) : Buffer.from(systemRandom.bytes(16)).toString('hex');
+  return systemCrypto.sha256Hex(JSON.stringify(['mnemesh', name]));
+}
+
 /** Names a source, where its memories go, and whose they are: the same words give the same memories. */
 function sourceOf(path: string, format: string, namespace: string, { viewer }: Caller): string {
   const kind = path === '-' ? undefined : statSync(path, { throwIfNoEntry: false });
@@ -213,8 +226,11 @@ async function undo(parsed: ParsedArguments, terminal: Terminal, name: string): 
   }
   const dryRun = isSet(parsed, 'dry-run');
   const report = new UndoReport(run.run, dryRun);
+  const later = runsOf(dbPath).filter(({ began_at }) => began_at > run.began_at);
   const done = await withLocalRunner(parsed, (runner, caller) =>
-    undoImport({ runner, caller }, run, { report, dryRun }),
+    run.format === 'mnemesh'
+      ? undoExport({ runner, caller }, run, { report, dryRun, later: later.reverse() })
+      : undoImport({ runner, caller }, run, { report, dryRun }),
   );
   if (!done.ok) return fail(done.error.code, `${done.error.message}; ${report.sentence()} before that`);
   if (!dryRun) RunJournal.undone(dbPath, run.run);
@@ -227,15 +243,18 @@ async function undo(parsed: ParsedArguments, terminal: Terminal, name: string): 
 }
 
 async function listRuns(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
-  const runs = runsOf(settingsFor(parsed).dbPath).map(({ rows: _rows, source: _source, ...run }) => run);
+  const runs = runsOf(settingsFor(parsed).dbPath).map(
+    ({ rows: _rows, calls: _calls, source: _source, ...run }) => run,
+  );
   if (isSet(parsed, 'json')) {
     await terminal.print(`${JSON.stringify({ runs, count: runs.length })}\n`);
     return ok(0);
   }
   for (const { run, format, path, namespace, done, ended_at, undone_at } of runs) {
     const made = done === null ? '' : `, ${done['imported']} imported, ${done['updated']} updated`;
+    const into = namespace === '' ? '' : ` into ${namespace}`;
     const state = undone_at !== null ? ', taken back' : ended_at === null ? ', did not end' : '';
-    await terminal.print(`${run}  ${format} from ${oneLine(path)} into ${namespace}${made}${state}\n`);
+    await terminal.print(`${run}  ${format} from ${oneLine(path)}${into}${made}${state}\n`);
   }
   if (runs.length === 0) await terminal.print('no runs of import on this database\n');
   return ok(0);

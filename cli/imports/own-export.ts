@@ -10,75 +10,138 @@ import { withLocalRunner } from '../local-node.js';
 import type { SourceFile } from '../mine/source-file.js';
 import { Progress } from '../progress.js';
 import type { Terminal } from '../terminal.js';
-import { type Chunk, ImportTotals, LISTS, linksAndRecords } from './export-totals.js';
+import { type Chunk, ImportTotals, LISTS } from './export-totals.js';
 import type { Importing } from './imported-rows.js';
+import type { ExportChanges, RunJournal } from './run-journal.js';
+import type { ReadyLink } from './source-links.js';
 
 /** Characters of the rows that are sent in one call. */
 const CHUNK_CHARACTERS_MAX = 4 * 1024 * 1024;
+
+/** An export that is imported, and where its run is kept. */
+export interface OwnExport {
+  readonly file: SourceFile;
+  readonly begin: () => RunJournal;
+}
 
 /** Imports an export of this service, of any size, in calls of 1000 memories (interface §4.10). */
 export const importOwnExport = (
   parsed: ParsedArguments,
   terminal: Terminal,
-  file: SourceFile,
+  source: OwnExport,
 ): Promise<Result<number>> =>
-  withLocalRunner(parsed, (runner, caller) => run(parsed, terminal, { runner, caller, file }));
+  withLocalRunner(parsed, (runner, caller) => run(parsed, terminal, { runner, caller, ...source }));
 
 async function run(
   parsed: ParsedArguments,
   terminal: Terminal,
-  { runner, caller, file }: Importing & { readonly file: SourceFile },
+  source: Importing & OwnExport,
 ): Promise<Result<number>> {
-  const permitted = operatorView(caller);
+  const permitted = operatorView(source.caller);
   if (!permitted.ok) return failed(permitted.error);
   const trusted = parsed.flags.get('trust-source')?.at(-1) === 'true';
   const onConflict = parsed.flags.get('on-conflict')?.at(-1);
-  const progress = new Progress(process.stderr, 'imported memories:');
-  const totals = new ImportTotals();
-  if (isSet(parsed, 'dry-run')) return count(parsed, terminal, file);
-  const send = async (chunk: Chunk): Promise<Result<null>> => {
-    const input = {
-      memories: chunk.memories,
-      links: totals.withMergedEnds(chunk.links),
-      ...(chunk.records.length === 0 ? {} : { records: totals.withMergedMemories(chunk.records) }),
-      trust_source: trusted,
-      ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
-    };
-    const request = { surface: 'cli', caller, input, unknownFields: 'refuse' } as const;
-    const answer = await runner.run(memoryImport, request);
-    if (!answer.ok) return failed(answer.error);
-    totals.add(answer.value, chunk);
+  const dryRun = isSet(parsed, 'dry-run');
+  const progress = new Progress(process.stderr, dryRun ? 'memories looked at:' : 'imported memories:');
+  const totals = new ImportTotals(dryRun);
+  const calls = new ExportCalls(source, totals, {
+    trust_source: trusted,
+    ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
+  });
+  const read = await readDocument(source.file.read(), async (chunk) => {
+    const sent = dryRun ? await calls.look(chunk) : await calls.import(chunk);
     progress.update(totals.imported);
-    return ok(null);
-  };
-  const read = await readDocument(file.read(), send);
+    return sent;
+  });
   progress.end();
   const json = parsed.flags.has('json');
   // Rows imported before the input broke off are kept, and the error must say so.
   if (!read.ok) {
     const { code, message } = read.error;
     const before = totals.imported === 0 ? 'nothing was imported' : `${totals.sentence()} before that`;
-    return fail(code, `${message}; ${before}`, json ? totals.json(trusted) : undefined);
+    const said = dryRun ? message : `${message}; ${before}`;
+    return fail(code, said, json ? totals.json(trusted) : undefined);
   }
+  calls.end();
   if (!json) for (const line of [...totals.errors, ...totals.notices()]) await terminal.complain(`${line}\n`);
-  await terminal.print(json ? `${JSON.stringify(totals.json(trusted))}\n` : `${totals.sentence()}\n`);
+  const back = totals.run === null ? '' : `take it back with: mnemesh import --undo ${totals.run}\n`;
+  await terminal.print(json ? `${JSON.stringify(totals.json(trusted))}\n` : `${totals.sentence()}\n${back}`);
   return ok(totals.failed === 0 ? 0 : 1);
 }
 
-/** Says what is in the document, and imports nothing. */
-async function count(parsed: ParsedArguments, terminal: Terminal, file: SourceFile): Promise<Result<number>> {
-  const found = { memories: 0, links: 0, records: 0 };
-  const read = await readDocument(file.read(), async (chunk) => {
-    for (const list of LISTS) found[list] += chunk[list].length;
+/** The calls of `memory_import` that an import makes, and what its journal says of them. */
+class ExportCalls {
+  private journal: RunJournal | null = null;
+
+  constructor(
+    private readonly source: Importing & OwnExport,
+    private readonly totals: ImportTotals,
+    private readonly choices: Readonly<Record<string, unknown>>,
+  ) {}
+
+  /** Says what would become of the memories, and counts the links and records. */
+  async look(chunk: Chunk): Promise<Result<null>> {
+    const answer = await this.call({ memories: chunk.memories, dry_run: true });
+    if (answer.ok) this.totals.add(answer.value, chunk);
+    return answer.ok ? ok(null) : failed(answer.error);
+  }
+
+  /** Imports rows. What is about to happen to the memories is written down first, for a run that is killed. */
+  async import(chunk: Chunk): Promise<Result<null>> {
+    const { totals } = this;
+    const planned = await this.plan(chunk);
+    if (!planned.ok) return planned;
+    const answer = await this.call({
+      memories: chunk.memories,
+      links: totals.withMergedEnds(chunk.links),
+      ...(chunk.records.length === 0 ? {} : { records: totals.withMergedMemories(chunk.records) }),
+    });
+    if (!answer.ok) return failed(answer.error);
+    totals.add(answer.value, chunk);
+    const done = changesOf(answer.value);
+    if (planned.value || changes(done)) this.begun().settle(done, planned.value);
     return ok(null);
-  });
-  if (!read.ok) return failed(read.error);
-  const text = `would import an export of mnemesh: ${found.memories} memories${linksAndRecords(found.links, found.records)}`;
-  await terminal.print(
-    isSet(parsed, 'json') ? `${JSON.stringify({ dry_run: true, ...found })}\n` : `${text}\n`,
-  );
-  return ok(0);
+  }
+
+  /** Writes down what would become of the memories; false where nothing would. */
+  private async plan({ memories }: Chunk): Promise<Result<boolean>> {
+    if (memories.length === 0) return ok(false);
+    const answer = await this.call({ memories, dry_run: true });
+    if (!answer.ok) return failed(answer.error);
+    const plan = changesOf(answer.value);
+    if (!changes(plan)) return ok(false);
+    this.begun().plan(plan);
+    return ok(true);
+  }
+
+  end(): void {
+    this.journal?.end(this.totals.done());
+  }
+
+  private begun(): RunJournal {
+    this.journal ??= this.source.begin();
+    this.totals.run = this.journal.run;
+    return this.journal;
+  }
+
+  private call(input: Readonly<Record<string, unknown>>) {
+    const { runner, caller } = this.source;
+    return runner.run(memoryImport, {
+      ...{ surface: 'cli', caller, unknownFields: 'refuse' },
+      input: { ...this.choices, ...input, list_changes: true },
+    });
+  }
 }
+
+const changesOf = (answer: Readonly<Record<string, unknown>>): ExportChanges => ({
+  made: answer['created'] as Record<string, number>,
+  changed: answer['updated'] as Record<string, number>,
+  links: answer['new_links'] as readonly ReadyLink[],
+  records: Number(answer['new_records']),
+});
+
+const changes = ({ made, changed, links, records }: ExportChanges): boolean =>
+  Object.keys(made).length + Object.keys(changed).length + links.length + records > 0;
 
 /** Reads the document and hands over its rows; links and records wait for the memories, which may come after them. */
 async function readDocument(

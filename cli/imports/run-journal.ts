@@ -2,7 +2,18 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from
 import { join } from 'node:path';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import { isObject } from '../mine/text-of.js';
+import { isObject, type Json, objectsOf } from '../mine/text-of.js';
+import type { ReadyLink } from './source-links.js';
+
+/** What a call of an import of an export made and changed. */
+export interface ExportChanges {
+  /** New memories and changed ones, by id, with the version that the import left. */
+  readonly made: Readonly<Record<string, number>>;
+  readonly changed: Readonly<Record<string, number>>;
+  readonly links: readonly ReadyLink[];
+  /** New and changed records, which are not taken back. */
+  readonly records: number;
+}
 
 /** What is known of a run of `import`. */
 export interface ImportRun {
@@ -20,6 +31,8 @@ export interface ImportRun {
   readonly done: Readonly<Record<string, number>> | null;
   /** The `source_uri` of the memories that it wanted to write. */
   readonly rows: readonly string[];
+  /** What each call of an import of an export did, or was about to do when it was killed. */
+  readonly calls: readonly ExportChanges[];
 }
 
 type Beginning = Pick<ImportRun, 'format' | 'path' | 'namespace' | 'source'>;
@@ -57,6 +70,16 @@ export class RunJournal {
   /** Says which rows come next. */
   rows(uris: readonly string[]): void {
     this.append({ rows: uris });
+  }
+
+  /** Says what a call is about to make and change. */
+  plan(changes: ExportChanges): void {
+    this.append({ plan: changes });
+  }
+
+  /** Says what a call did; it takes the place of the plan where that was written. */
+  settle(changes: ExportChanges, planned: boolean): void {
+    this.append({ settled: changes, planned });
   }
 
   end(done: Readonly<Record<string, number>>): void {
@@ -97,11 +120,16 @@ export function runNamed(dbPath: string, run: string): ImportRun | null {
 function runOf(folder: string, run: string): ImportRun {
   const said: Record<string, unknown> = {};
   const rows: string[] = [];
+  const calls: ExportChanges[] = [];
   for (const line of readFileSync(fileOf(folder, run), 'utf8').split('\n')) {
     const value = parsed(line);
     if (!isObject(value)) continue;
     if (Array.isArray(value['rows'])) rows.push(...value['rows'].filter((uri) => typeof uri === 'string'));
-    else Object.assign(said, value);
+    else if (isObject(value['plan'])) calls.push(changesOf(value['plan']));
+    else if (isObject(value['settled'])) {
+      if (value['planned'] === true) calls.pop();
+      calls.push(changesOf(value['settled']));
+    } else Object.assign(said, value);
   }
   const text = (key: string) => (typeof said[key] === 'string' ? said[key] : '');
   return {
@@ -112,6 +140,16 @@ function runOf(folder: string, run: string): ImportRun {
     undone_at: text('undone_at') || null,
     done: isObject(said['done']) ? (said['done'] as Record<string, number>) : null,
     rows: [...new Set(rows)],
+    calls,
+  };
+}
+
+function changesOf({ made, changed, links, records }: Json): ExportChanges {
+  const versions = (value: unknown) => (isObject(value) ? (value as Record<string, number>) : {});
+  return {
+    ...{ made: versions(made), changed: versions(changed) },
+    links: objectsOf(links) as unknown as readonly ReadyLink[],
+    records: typeof records === 'number' ? records : 0,
   };
 }
 

@@ -18,6 +18,9 @@ export class UndoReport {
   /** Not here any more, or never written. */
   gone = 0;
   left = 0;
+  links = 0;
+  /** Records of an export, which stay. */
+  records = 0;
   readonly reasons: string[] = [];
 
   constructor(
@@ -25,29 +28,41 @@ export class UndoReport {
     private readonly dryRun: boolean,
   ) {}
 
-  leave({ id, title }: ImportedRow, why: string): void {
+  leave({ id, title }: Pick<ImportedRow, 'id' | 'title'>, why: string): void {
     this.left += 1;
     if (this.reasons.length < LEFT_SHOWN_MAX)
       this.reasons.push(`memory ${id} "${oneLine(title)}" stays: ${why}`);
   }
 
+  /** Takes the answer of the call that took a memory back; null in a dry run. */
+  note(done: Answer | null, kind: 'removed' | 'restored', row: Pick<ImportedRow, 'id' | 'title'>): void {
+    if (done === null || (done.ok && done.waits !== true)) this[kind] += 1;
+    else if (done.ok) this.waiting += 1;
+    else if (done.error.code === 'NOT_FOUND') this.gone += 1;
+    else this.leave(row, done.error.message);
+  }
+
   json(): Record<string, unknown> {
-    const { run, removed, restored, waiting, gone, left, reasons } = this;
+    const { run, removed, restored, waiting, gone, left, links, records, reasons } = this;
     return {
       ...(this.dryRun ? { dry_run: true } : {}),
       ...{ run, removed, restored, waiting, gone, left },
+      ...(links === 0 ? {} : { links }),
+      ...(records === 0 ? {} : { records_left: records }),
       ...(reasons.length === 0 ? {} : { reasons }),
     };
   }
 
   sentence(): string {
-    const { removed, restored, waiting, gone, left, run } = this;
+    const { removed, restored, waiting, gone, left, links, records, run } = this;
     const done = this.dryRun ? 'would remove' : 'removed';
     const rest = [
       [restored, `${restored} brought back to the text before`],
       [waiting, `${waiting} wait for approval`],
       [gone, `${gone} not here any more`],
-      [left, `${left} left, because somebody changed them since`],
+      [links, `${links} more links removed`],
+      [left, `${left} left as they are`],
+      [records, `${records} records stay, because others may rely on them`],
     ] as const;
     const parts = rest.filter(([count]) => count > 0).map(([, text]) => text);
     const what = `${done} ${removed} ${removed === 1 ? 'memory' : 'memories'} of import ${run}`;
@@ -81,13 +96,7 @@ export async function undoImport(
       return report.leave(row, `import ${String(by)} changed it since: take that one back first`);
     const kind = isMade ? 'removed' : 'restored';
     const done = dryRun ? null : await call(isMade ? memoryDelete : memoryUndoEdit, { id: row.id });
-    note(done, kind, row);
-  };
-  const note = (done: Answer | null, kind: 'removed' | 'restored', row: ImportedRow) => {
-    if (done === null || (done.ok && done.waits !== true)) report[kind] += 1;
-    else if (done.ok) report.waiting += 1;
-    else if (done.error.code === 'NOT_FOUND') report.gone += 1;
-    else report.leave(row, done.error.message);
+    report.note(done, kind, row);
   };
   const results = await inTurns(rows, ASKED_AT_ONCE, async (uri): Promise<Result<null>> => {
     const found = await importedRow(importing, uri);

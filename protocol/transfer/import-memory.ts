@@ -25,6 +25,8 @@ export interface ImportMemory {
   readonly dated?: boolean;
   /** What becomes of a row whose title another memory holds: it is refused, or merged with that memory. */
   readonly onConflict?: 'error' | 'merge';
+  /** Only answers what would become of the row. */
+  readonly dryRun?: boolean;
   /** The caller, whose quota is charged; absent for a peer. */
   readonly viewer?: Viewer;
 }
@@ -36,6 +38,14 @@ export interface ImportMemory {
 export interface ImportMemoryOutcome {
   readonly id: string;
   readonly change: 'created' | 'updated' | 'unchanged' | 'kept';
+  /** The version of that row. */
+  readonly version: number;
+}
+
+/** Imports a memory, or only answers what would become of it. */
+function* decideImport(command: ImportMemory, context: DecisionContext): Deciding<ImportMemoryOutcome> {
+  const decision = yield* importOf(command, context);
+  return command.dryRun === true && decision.ok ? decided(decision.value.value, []) : decision;
 }
 
 /**
@@ -43,7 +53,7 @@ export interface ImportMemoryOutcome {
  * inserted as it is. CONFLICT where another memory holds the title with another text, unless the caller asks for a
  * merge. Importing the same row again changes nothing.
  */
-function* decideImport(command: ImportMemory, context: DecisionContext): Deciding<ImportMemoryOutcome> {
+function* importOf(command: ImportMemory, context: DecisionContext): Deciding<ImportMemoryOutcome> {
   const { memory } = command;
   const named = yield* memoryById(memory.id);
   if (named?.namespace === AGENTS_NAMESPACE || memory.namespace === AGENTS_NAMESPACE)
@@ -67,18 +77,14 @@ function* decideImport(command: ImportMemory, context: DecisionContext): Decidin
   if (named !== null) {
     // An expired row does not exist for readers: only its place in the log is kept.
     const revived = { ...memory, seen: named.seen, created_hlc: named.created_hlc };
-    return decided({ id: memory.id, change: 'created' }, [
-      ...room,
-      replaceMemory(named, revived, { reembed: true }),
-    ]);
+    return decided(created(memory), [...room, replaceMemory(named, revived, { reembed: true })]);
   }
   // A deleted memory comes back with a version after its deletion, so nodes merge the two.
   const tombstone = yield* tombstoneOf({ kind: 'memory', id: memory.id });
-  return decided({ id: memory.id, change: 'created' }, [
-    ...room,
-    insertMemory({ ...memory, seen: tombstone?.seen ?? {} }),
-  ]);
+  return decided(created(memory), [...room, insertMemory({ ...memory, seen: tombstone?.seen ?? {} })]);
 }
+
+const created = ({ id, version }: Memory): ImportMemoryOutcome => ({ id, change: 'created', version });
 
 /** A row without dates is later than none, except where the caller asks for a merge, as a store would. */
 const isLaterEdit = ({ memory, dated = true, onConflict }: ImportMemory, row: MemoryRow): boolean =>
@@ -87,7 +93,8 @@ const isLaterEdit = ({ memory, dated = true, onConflict }: ImportMemory, row: Me
 function stays(row: MemoryRow, incoming: Memory) {
   const keys = ['title', 'namespace', 'content', 'kind', 'tags'] as const;
   const same = keys.every((key) => canonicalJson(row[key]) === canonicalJson(incoming[key]));
-  return decided({ id: row.id, change: same ? ('unchanged' as const) : ('kept' as const) }, []);
+  const change = same ? ('unchanged' as const) : ('kept' as const);
+  return decided({ id: row.id, change, version: row.version }, []);
 }
 
 function titleTaken({ id, title, namespace }: MemoryRow) {
@@ -110,9 +117,10 @@ function mergeInto(
   const edited = dated ? { ...upserted, updated_at: incoming.updated_at } : upserted;
   const merged = keptAttestation(row, withExpiryOfBoth(row, edited, incoming), incoming);
   const same = memoryPayload({ ...merged, updated_at: row.updated_at, version: row.version });
-  if (same === memoryPayload(row)) return decided({ id: row.id, change: 'unchanged' as const }, []);
+  if (same === memoryPayload(row))
+    return decided({ id: row.id, change: 'unchanged' as const, version: row.version }, []);
   const reembed = row.title !== title || row.content !== incoming.content;
-  return decided({ id: row.id, change: 'updated' as const }, [
+  return decided({ id: row.id, change: 'updated' as const, version: merged.version }, [
     ...before,
     replaceMemory(row, merged, { reembed }),
   ]);

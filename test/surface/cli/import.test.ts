@@ -371,7 +371,10 @@ describe('import of other sources', { timeout: 240_000 }, () => {
     const own = join(home, 'own.json');
     writeFileSync(own, JSON.stringify({ memories: [{ title: 'a', content: 'b' }] }));
     const dry = await command('import', own, '--dry-run');
-    assert.deepEqual(dry.json, { dry_run: true, memories: 1, links: 0, records: 0 });
+    assert.deepEqual(dry.json, {
+      ...{ dry_run: true, memories: 1, links: 0, records: 0 },
+      ...{ created: 1, updated: 0, unchanged: 0, kept: 0, trusted_source: false, failed: 0, errors: [] },
+    });
     const misplaced = await command('import', own, '--namespace', 'x');
     assert.deepEqual(misplaced.json['fields'], ['namespace']);
   });
