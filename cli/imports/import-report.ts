@@ -22,6 +22,8 @@ export class ImportReport {
   readonly problems: string[] = [];
   /** What is worth to know and lost nothing. */
   readonly notices: string[] = [];
+  /** How many memories would be new, by namespace; in a dry run. */
+  readonly fresh = new Map<string, number>();
   private readonly titles: string[] = [];
 
   constructor(
@@ -41,9 +43,11 @@ export class ImportReport {
   }
 
   /** A memory that is new. */
-  created(title: string): void {
+  created(title: string, namespace: string): void {
     this.imported += 1;
-    if (this.dryRun && this.titles.length < TITLES_SHOWN_MAX) this.titles.push(title);
+    if (!this.dryRun) return;
+    this.fresh.set(namespace, (this.fresh.get(namespace) ?? 0) + 1);
+    if (this.titles.length < TITLES_SHOWN_MAX) this.titles.push(title);
   }
 
   get total(): number {

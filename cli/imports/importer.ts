@@ -6,8 +6,9 @@ import type { Operation } from '../../node/pipeline/operation.js';
 import { parseInput } from '../../node/pipeline/parse.js';
 import { systemCrypto } from '../../node/seams.js';
 import { uuidOfDigest } from '../../protocol/base/ids.js';
-import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { detailsOf, type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
 import { utf8Bytes } from '../../protocol/base/utf8.js';
+import { dayQuotaNotices, quotaEnd } from '../mine/day-quota.js';
 import type { ForeignName, SourceRow } from './format.js';
 import type { ImportReport } from './import-report.js';
 import { type ImportedRow, type Importing, importedRow, inTurns, isUntouched } from './imported-rows.js';
@@ -111,6 +112,9 @@ export class Importer {
     if (!stored.ok) return stored;
     const linked = await this.link();
     if (!linked.ok) return linked;
+    const quota = await dayQuotaNotices(this.parts, this.parts.report.fresh);
+    if (!quota.ok) return failed(quota.error);
+    for (const each of quota.value) this.parts.report.notice(each);
     const { imported, updated, unchanged, kept, waiting, leftOut, links } = this.parts.report;
     this.journal?.end({ imported, updated, unchanged, kept, waiting, left_out: leftOut, links });
     return ok(null);
@@ -169,7 +173,7 @@ export class Importer {
         report.problem(row.from, checked.error.message);
         continue;
       }
-      report.created(row.text.title);
+      report.created(row.text.title, row.namespace);
       this.links.stored(row.uri, row.uri);
     }
     report.updated += changed.length;
@@ -215,7 +219,7 @@ export class Importer {
     if (!answer.ok) return this.refused(row, answer.error);
     if (answer.waits === true) report.waiting += 1;
     else {
-      report.created(row.text.title);
+      report.created(row.text.title, row.namespace);
       this.links.stored(row.uri, String(answer.value['id']));
     }
     return ok(null);
@@ -246,12 +250,9 @@ export class Importer {
   }
 
   /** A quota that is used up ends the import; any other refusal is of one row. */
-  private refused({ from, text }: Ready, { code, message }: { code: string; message: string }): Result<null> {
-    if (code === 'QUOTA_EXCEEDED')
-      return fail(
-        'QUOTA_EXCEEDED',
-        `${message}; the same call imports the rest when there is room again, or after SVC_MAX_MEMORIES_PER_DAY was raised`,
-      );
+  private refused({ from, text }: Ready, failure: Failure): Result<null> {
+    const { code, message } = failure;
+    if (code === 'QUOTA_EXCEEDED') return quotaEnd(message, detailsOf(failure, code)?.limit);
     this.parts.report.problem(from, `"${text.title}": ${message}`);
     return ok(null);
   }

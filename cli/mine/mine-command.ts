@@ -13,6 +13,7 @@ import { Progress } from '../progress.js';
 import { numberFlag } from '../sessions/number-flag.js';
 import type { Terminal } from '../terminal.js';
 import { oneLine } from '../views/text.js';
+import { dayQuotaNotices } from './day-quota.js';
 import { findSources } from './formats/find-sources.js';
 import { FORMATS, type FormatName, LOOKED_FOR, type Source } from './formats/format.js';
 import type { MineOptions } from './mine-options.js';
@@ -102,7 +103,11 @@ async function mine(parsed: ParsedArguments, terminal: Terminal): Promise<Result
         }
         before += source.size;
       }
-      return await miner.finish();
+      const finished = await miner.finish();
+      if (!finished.ok) return finished;
+      const quota = await dayQuotaNotices({ runner, caller }, report.fresh);
+      if (quota.ok) report.notices.push(...quota.value);
+      return quota.ok ? ok(null) : failed(quota.error);
     } finally {
       progress.end();
     }
@@ -111,7 +116,7 @@ async function mine(parsed: ParsedArguments, terminal: Terminal): Promise<Result
   if (!mined.ok) return fail(mined.error.code, `${mined.error.message}; ${report.sentence()} before that`);
   if (isSet(parsed, 'json')) await terminal.print(`${JSON.stringify(report.json())}\n`);
   else {
-    for (const problem of report.problems) await terminal.complain(`${oneLine(problem)}\n`);
+    for (const line of [...report.problems, ...report.notices]) await terminal.complain(`${oneLine(line)}\n`);
     await terminal.print(report.text());
   }
   return ok(report.errors === 0 ? 0 : 1);

@@ -14,6 +14,13 @@ interface Wanted {
   readonly source: FormatName;
 }
 
+/** A conversation that would be stored, and where. */
+export interface WantedRow {
+  readonly format: FormatName;
+  readonly namespace: string;
+  readonly conversation: Conversation;
+}
+
 /** What a call of `mine` found and did. */
 export class MineReport implements Problems {
   total = 0;
@@ -27,6 +34,10 @@ export class MineReport implements Problems {
   known = 0;
   readonly namespaces = new Set<string>();
   readonly problems: string[] = [];
+  /** What is worth to know and lost nothing. */
+  readonly notices: string[] = [];
+  /** How many memories would be new, by namespace; in a dry run. */
+  readonly fresh = new Map<string, number>();
   private readonly wanted: Wanted[] = [];
 
   constructor(private readonly options: MineOptions) {}
@@ -36,7 +47,9 @@ export class MineReport implements Problems {
     if (this.problems.length < PROBLEMS_SHOWN_MAX) this.problems.push(`${path}: ${problem}`);
   }
 
-  want(format: FormatName, { title, content, messages }: Conversation): void {
+  want({ format, namespace, conversation }: WantedRow): void {
+    const { title, content, messages } = conversation;
+    this.fresh.set(namespace, (this.fresh.get(namespace) ?? 0) + 1);
     this.wanted.push({ title, content_length: Buffer.byteLength(content), messages, source: format });
   }
 
@@ -44,6 +57,7 @@ export class MineReport implements Problems {
     const { total, filtered, known, wanted, problems, options } = this;
     const told = {
       ...(problems.length === 0 ? {} : { problems }),
+      ...(this.notices.length === 0 ? {} : { notices: this.notices }),
       ...(this.namespaces.size > 1 ? { namespaces: [...this.namespaces] } : {}),
     };
     const [namespace = options.namespace] = this.namespaces;

@@ -5,8 +5,9 @@ import { memorySearch } from '../../node/operations/core/memory-search.js';
 import { memoryUpdate } from '../../node/operations/lifecycle/memory-update.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import { systemCrypto } from '../../node/seams.js';
-import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Conversation } from './conversation.js';
+import { quotaEnd } from './day-quota.js';
 import type { FormatName } from './formats/format.js';
 import type { MineOptions } from './mine-options.js';
 import type { MineReport } from './mine-report.js';
@@ -115,7 +116,7 @@ export class Miner {
   private async store(rows: readonly Row[]): Promise<Result<null>> {
     const { options, report } = this.parts;
     if (options.dryRun) {
-      for (const { format, conversation } of rows) report.want(format, conversation);
+      for (const row of rows) report.want(row);
       return ok(null);
     }
     const memories = rows.map((row) => ({
@@ -132,17 +133,16 @@ export class Miner {
     }));
     const answer = await this.run(memoryBulk, { memories });
     if (!answer.ok) return failed(answer.error);
-    let full: string | null = null;
+    let full: Readonly<Record<string, unknown>> | null = null;
     for (const result of answer.value['results'] as readonly Readonly<Record<string, unknown>>[]) {
       const { file, title } = rows[Number(result['index'])]!.conversation;
-      if (result['code'] === 'QUOTA_EXCEEDED') full ??= String(result['error']);
+      if (result['code'] === 'QUOTA_EXCEEDED') full ??= result;
       else if (result['code'] !== undefined) report.add(file, `"${title}": ${result['error']}`);
       else if (result['pending_id'] !== undefined) report.waiting += 1;
       else if (result['duplicate'] === true) report.updated += 1;
       else report.imported += 1;
     }
-    if (full === null) return ok(null);
-    return fail('QUOTA_EXCEEDED', `${full}; the same call imports the rest when there is room again`);
+    return full === null ? ok(null) : quotaEnd(String(full['error']), full['limit']);
   }
 
   private run(operation: Operation, input: Record<string, unknown>) {

@@ -307,9 +307,26 @@ describe('import of other sources', { timeout: 240_000 }, () => {
   it('says what to do when the quota of a day ends it', async () => {
     const { home } = node();
     const env = { SVC_MAX_MEMORIES_PER_DAY: '2' };
+    const dry = async () => {
+      const { code, out } = await run(home, ['import', join(FIXTURES, 'notes'), '--dry-run', '--json'], {
+        env,
+      });
+      const json = JSON.parse(out) as Row;
+      return [code, json['imported'], String(json['notices'] ?? '')] as const;
+    };
+    const would =
+      /^the quota of the day would stop this: it takes (\d) of (\d) new .* import\/markdown .*raised$/;
+    const before = await dry();
+    assert.deepEqual(before.slice(0, 2), [0, 3]);
+    assert.deepEqual(would.exec(before[2])?.slice(1), ['2', '3'], before[2]);
     const ended = await run(home, ['import', join(FIXTURES, 'notes')], { env });
     assert.equal(ended.code, 1);
     assert.match(ended.err, /the same call imports the rest .* SVC_MAX_MEMORIES_PER_DAY .*; imported 2 mem/);
+    const after = await dry();
+    assert.deepEqual(would.exec(after[2])?.slice(1), ['0', '1'], after[2]);
+    const full = { env: { SVC_MAX_STORAGE_BYTES: '10' } };
+    const stored = await run(home, ['import', join(FIXTURES, 'notes')], full);
+    assert.match(stored.err, /hit storage_bytes .* or after SVC_MAX_STORAGE_BYTES was raised; imported 0/);
     const rest = await run(home, ['import', join(FIXTURES, 'notes'), '--json']);
     assert.deepEqual(counts({ json: JSON.parse(rest.out) as Row }).slice(0, 3), [1, 0, 2]);
   });

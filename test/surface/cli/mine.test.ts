@@ -228,9 +228,15 @@ describe('mine', { timeout: 240_000 }, () => {
     const { code, err } = await mined(few);
     assert.notEqual(code, 0);
     assert.match(err, /memories_per_day/);
+    const dry = await run(home, ['mine', fixture('claude'), '--min-messages', '1', '--dry-run'], few);
+    assert.equal(dry.code, 0);
+    assert.match(
+      dry.err,
+      /^the quota of the day would stop this: it takes 0 of 1 new memories in namespace claude-export \(2 of 2 are used\); the same call imports the rest on the next day \(UTC\), or after SVC_MAX_MEMORIES_PER_DAY was raised\n$/,
+    );
     assert.match(
       err,
-      /the same call imports the rest .*; imported 2 of 3 conversations into claude-export before that/,
+      /the same call imports the rest .* SVC_MAX_MEMORIES_PER_DAY was raised; imported 2 of 3 conversations into claude-export before that/,
     );
     const { out } = await mined({ env: { SVC_AGENT_ID: 'ai:miner' } });
     assert.equal(out, 'imported 1 of 3 conversations into claude-export; 2 there already\n');
