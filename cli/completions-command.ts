@@ -2,6 +2,7 @@ import { ok } from '../protocol/base/result.js';
 import { type Command, type CommandTable, PROGRAM } from './command.js';
 import { commandTree } from './completions/command-tree.js';
 import { defineCommand } from './define-command.js';
+import { everyCommand } from './every-command.js';
 import { isSet } from './global-flags.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -36,13 +37,4 @@ async function scriptFor(shell: Shell, natives: CommandTable): Promise<string> {
     case 'fish':
       return (await import('./completions/fish.js')).fishCompletions(tree);
   }
-}
-
-/** All commands, operations first. */
-async function everyCommand(natives: CommandTable): Promise<Command[]> {
-  const { operationTable } = await import('./operation-table.js');
-  const { operationCommand } = await import('./operation-command.js');
-  const operations = await Promise.all((await operationTable()).map((entry) => entry.load()));
-  const others = await Promise.all(Object.values(natives).map((load) => load()));
-  return [...operations.map(operationCommand), ...others];
 }

@@ -22,6 +22,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   backup: async () => (await import('./backup-command.js')).backupCommand,
   restore: async () => (await import('./restore-command.js')).restoreCommand,
   completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),
+  man: async () => (await import('./man-command.js')).manCommand(NATIVE_COMMANDS),
   repair: async () => (await import('./repair-command.js')).repairCommand,
   reembed: async () => (await import('./reembed-command.js')).reembedCommand,
   curator: async () => (await import('./curator-command.js')).curatorCommand,

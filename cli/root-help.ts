@@ -2,7 +2,7 @@ import { VERSION } from '../node/version.js';
 import { type Command, PROGRAM } from './command.js';
 import { GLOBAL_ROWS, type HelpRow, helpText } from './help.js';
 import type { OperationEntry } from './operation-table.js';
-import { TASKS } from './tasks.js';
+import { inTask, TASKS } from './tasks.js';
 
 type Summarized = Pick<Command, 'name' | 'summary'> | OperationEntry;
 
@@ -41,18 +41,13 @@ export function firstHelp(columns: number): string {
 
 /** The whole help: every command by what it is for, with its summary. */
 export function allHelp(commands: readonly Summarized[], columns: number): string {
-  const firstWord = (each: Summarized) => nameOf(each).split(' ')[0] as string;
+  const named = commands.map((each) => ({ name: nameOf(each), summary: each.summary }));
   return helpText(
     {
       summary: SUMMARY,
       usage: USAGE,
       sections: [
-        ...TASKS.map(({ title, often, also }) => ({
-          title,
-          rows: [...often, ...also].flatMap((word) =>
-            rowsOf(commands.filter((each) => firstWord(each) === word)),
-          ),
-        })),
+        ...TASKS.map((task) => ({ title: task.title, rows: rowsOf(inTask(task, named)) })),
         {
           title: 'Options of every command',
           rows: [...GLOBAL_ROWS, ['-V, --version', 'Print the version']],

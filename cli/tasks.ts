@@ -9,6 +9,15 @@ export interface Task {
 
 const words = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '');
 
+/** The place of a command: that of its first word, and among the words of a task in their order. */
+export function inTask<T extends { readonly name: string }>(
+  { often, also }: Task,
+  commands: readonly T[],
+): readonly T[] {
+  const firstWord = ({ name }: T) => name.split(' ')[0] as string;
+  return [...often, ...also].flatMap((word) => commands.filter((each) => firstWord(each) === word));
+}
+
 /** Every command has its place here by its first word, in the order of help. */
 export const TASKS: readonly Task[] = [
   {
@@ -56,5 +65,5 @@ export const TASKS: readonly Task[] = [
     also: words('reembed calibrate'),
   },
   { title: 'Run several nodes', often: ['mesh'], also: [] },
-  { title: 'Use the shell', often: words('completions help'), also: ['campaign'] },
+  { title: 'Use the shell', often: words('completions man help'), also: ['campaign'] },
 ];

@@ -1,18 +1,21 @@
 import { PROGRAM } from '../command.js';
 import {
+  ALL_COMMANDS,
   type CommandNode,
   type CommandTree,
   GLOBAL_VALUE_FLAGS,
+  HELP,
   quoted,
   typedNames,
 } from './command-tree.js';
 
 /** The completion script for bash, 3.2 or later; it needs no other completion package. */
 export function bashCompletions(tree: CommandTree): string {
-  const groups = [...tree.next.keys()].filter((name) => name !== '');
+  const groups = [...tree.next.keys()].filter((name) => name !== '' && name !== HELP);
+  const levels = [...tree.next].filter(([before]) => before !== HELP);
   return `# Completions of ${PROGRAM} for bash.
 _${PROGRAM}() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= skip= word i
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= skip= word i flags= values= files=
   if [[ $cur == '=' ]]; then
     cur=
   elif [[ $prev == '=' ]]; then
@@ -35,15 +38,15 @@ _${PROGRAM}() {
           break
         fi
         case $command in
-          ${groups.length === 0 ? "''" : groups.map(quoted).join('|')}|help) [[ $command == help ]] && command= ;;
+          ${groups.length === 0 ? "''" : groups.map(quoted).join('|')}|${HELP}) [[ $command == ${HELP} ]] && { command=; flags=--${ALL_COMMANDS.name}; } ;;
           *) break ;;
         esac
         ;;
     esac
   done
-  local IFS=$'\\n' flags= values= files=
+  local IFS=$'\\n'
   case $command in
-${[...tree.next].map(([before, words]) => `    ${quoted(before)}) values=${lines(words.map(({ word }) => word))} ;;`).join('\n')}
+${levels.map(([before, words]) => `    ${quoted(before)}) values=${lines(words.map(({ word }) => word))} ;;`).join('\n')}
 ${tree.commands.map(commandCase).join('\n')}
   esac
   if [[ -n $files ]]; then

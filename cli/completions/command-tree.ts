@@ -23,6 +23,12 @@ export interface CommandTree {
   readonly next: ReadonlyMap<string, readonly NextWord[]>;
 }
 
+/** The word before the name of a command whose help is wanted. */
+export const HELP = 'help';
+
+/** The flag of that word. */
+export const ALL_COMMANDS: DocumentedFlag = { name: 'all', kind: 'switch', doc: 'Show all commands' };
+
 const SEVERAL = 'Several commands';
 
 /** The tree of the given commands, as completion scripts need it. */
@@ -44,7 +50,8 @@ export function commandTree(commands: readonly Command[]): CommandTree {
     add('', first, second === undefined ? summary : SEVERAL);
     if (second !== undefined) add(first, second, summary);
   }
-  add('', 'help', 'Show help');
+  next.set(HELP, [...(next.get('') ?? [])]);
+  add('', HELP, 'Show help');
   return { commands: nodes, next };
 }
 

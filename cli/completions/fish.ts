@@ -1,6 +1,12 @@
 import { type DocumentedFlag, PROGRAM } from '../command.js';
 import { GLOBAL_FLAGS } from '../global-flags.js';
-import { type CommandNode, type CommandTree, GLOBAL_VALUE_FLAGS } from './command-tree.js';
+import {
+  ALL_COMMANDS,
+  type CommandNode,
+  type CommandTree,
+  GLOBAL_VALUE_FLAGS,
+  HELP,
+} from './command-tree.js';
 
 /** The completion script for fish. */
 export function fishCompletions(tree: CommandTree): string {
@@ -12,6 +18,7 @@ export function fishCompletions(tree: CommandTree): string {
     }
   }
   for (const flag of GLOBAL_FLAGS) lines.push(flagLine('', flag));
+  lines.push(flagLine(HELP, ALL_COMMANDS));
   for (const command of tree.commands) lines.push(...commandLines(command));
   return `# Completions of ${PROGRAM} for fish.
 function __${PROGRAM}_at

@@ -1,6 +1,13 @@
 import { type DocumentedFlag, type Positional, PROGRAM } from '../command.js';
 import { GLOBAL_FLAGS } from '../global-flags.js';
-import { type CommandNode, type CommandTree, type NextWord, quoted } from './command-tree.js';
+import {
+  ALL_COMMANDS,
+  type CommandNode,
+  type CommandTree,
+  HELP,
+  type NextWord,
+  quoted,
+} from './command-tree.js';
 
 /** The completion script for zsh: a file for a folder of `fpath`, or to be sourced. */
 export function zshCompletions(tree: CommandTree): string {
@@ -32,11 +39,12 @@ function level(
     if (command !== undefined) return `        ${word}) ${commandArguments(command)} ;;`;
     return groups.includes(name) ? `        ${word}) ${functionOf(name)} ;;` : null;
   });
+  const flags = before === HELP ? [...GLOBAL_FLAGS, ALL_COMMANDS] : GLOBAL_FLAGS;
   return [
     `${functionOf(before)}() {`,
     '  local curcontext="$curcontext" state line ret=1',
     '  typeset -A opt_args',
-    `  _arguments -C ${GLOBAL_FLAGS.map(flagSpec).join(' ')} '1:command:->command' '*::argument:->arguments' && ret=0`,
+    `  _arguments -C ${flags.map(flagSpec).join(' ')} '1:command:->command' '*::argument:->arguments' && ret=0`,
     '  case $state in',
     '    command)',
     '      local -a commands',
@@ -67,8 +75,11 @@ function flagSpec(flag: DocumentedFlag): string {
   return flag.short === undefined ? long : `${long} ${quoted(`${star}-${flag.short}${doc}${value}`)}`;
 }
 
+/** A free word has an empty list: the message of a value without one would keep zsh from completing flags in its place. */
 const positionalSpec = (each: Positional) =>
-  quoted(`${each.required === false ? ':' : ''}:${plain(each.name)}:${action(each)}`);
+  quoted(
+    `${each.required === false ? ':' : ''}:${plain(each.name)}:${action(each) === ' ' ? '( )' : action(each)}`,
+  );
 
 function action({ choices, path }: Pick<DocumentedFlag, 'choices' | 'path'>): string {
   if (choices !== undefined) return `(${choices.join(' ')})`;
@@ -79,6 +90,6 @@ function action({ choices, path }: Pick<DocumentedFlag, 'choices' | 'path'>): st
 /** Text without the characters that have a meaning in these specifications. */
 const plain = (text: string) =>
   text
-    .replace(/[[\\]:\\\\]/g, ' ')
-    .replace(/\\s+/g, ' ')
+    .replace(/[[\]:\\]/g, ' ')
+    .replace(/\s+/g, ' ')
     .trim();

@@ -19,9 +19,6 @@ export type HttpCallers = (
   adminRoute: boolean,
 ) => Result<Caller>;
 
-/** This many anonymous requests are logged as warnings; later ones are debug lines. */
-const ANONYMOUS_WARNINGS_MAX = 5;
-
 const MISMATCH = {
   body: 'agent_id_body_header_mismatch',
   query: 'agent_id_query_header_mismatch',
@@ -40,7 +37,7 @@ export function httpCallers(
 ): HttpCallers {
   const trusted = settings.apiKey !== null || settings.adminHeaderTrust;
   const admins = new Set(trusted ? settings.adminAgentIds : []);
-  let anonymous = 0;
+  let told = false;
 
   const named = (agentId: string, adminRoute: boolean): Result<Caller> => {
     const problem = agentIdProblem(agentId);
@@ -72,10 +69,11 @@ export function httpCallers(
     if (claim !== null) return named(claim.value as string, adminRoute);
 
     const agentId = `anonymous:req-${random.uuid().slice(0, 8)}`;
-    // A busy anonymous client must neither flood the log nor wait for it.
-    anonymous += 1;
-    const level = anonymous <= ANONYMOUS_WARNINGS_MAX ? 'warn' : 'debug';
-    log[level]({ agent_id: agentId }, 'a request does not name its agent');
+    log[told ? 'debug' : 'warn'](
+      { agent_id: agentId },
+      'a request does not name its agent in X-Agent-Id; further ones are not told',
+    );
+    told = true;
     return ok({
       agentId,
       claimed: 'made',
