@@ -226,14 +226,16 @@ async function undo(parsed: ParsedArguments, terminal: Terminal, name: string): 
   }
   const dryRun = isSet(parsed, 'dry-run');
   const report = new UndoReport(run.run, dryRun);
-  const later = runsOf(dbPath).filter(({ began_at }) => began_at > run.began_at);
+  const later = runsOf(dbPath)
+    .filter(({ began_at }) => began_at > run.began_at)
+    .reverse();
   const done = await withLocalRunner(parsed, (runner, caller) =>
     run.format === 'mnemesh'
-      ? undoExport({ runner, caller }, run, { report, dryRun, later: later.reverse() })
-      : undoImport({ runner, caller }, run, { report, dryRun }),
+      ? undoExport({ runner, caller }, run, { report, dryRun, later })
+      : undoImport({ runner, caller }, run, { report, dryRun, later }),
   );
   if (!done.ok) return fail(done.error.code, `${done.error.message}; ${report.sentence()} before that`);
-  if (!dryRun) RunJournal.undone(dbPath, run.run);
+  if (!dryRun) RunJournal.undone(dbPath, run.run, report.versions);
   if (isSet(parsed, 'json')) await terminal.print(`${JSON.stringify(report.json())}\n`);
   else {
     for (const line of report.reasons) await terminal.complain(`${line}\n`);
@@ -244,7 +246,7 @@ async function undo(parsed: ParsedArguments, terminal: Terminal, name: string): 
 
 async function listRuns(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
   const runs = runsOf(settingsFor(parsed).dbPath).map(
-    ({ rows: _rows, calls: _calls, source: _source, ...run }) => run,
+    ({ rows: _rows, calls: _calls, restored: _restored, source: _source, ...run }) => run,
   );
   if (isSet(parsed, 'json')) {
     await terminal.print(`${JSON.stringify({ runs, count: runs.length })}\n`);

@@ -33,6 +33,8 @@ export interface ImportRun {
   readonly rows: readonly string[];
   /** What each call of an import of an export did, or was about to do when it was killed. */
   readonly calls: readonly ExportChanges[];
+  /** The memories that got their text back when it was taken back, with the version that this left. */
+  readonly restored: Readonly<Record<string, number>>;
 }
 
 type Beginning = Pick<ImportRun, 'format' | 'path' | 'namespace' | 'source'>;
@@ -86,9 +88,10 @@ export class RunJournal {
     this.append({ done, ended_at: instantFromMs(systemClock.nowMs()) });
   }
 
-  static undone(dbPath: string, run: string): void {
+  static undone(dbPath: string, run: string, restored: ReadonlyMap<string, number>): void {
     new RunJournal(RunJournal.folderOf(dbPath), run).append({
       undone_at: instantFromMs(systemClock.nowMs()),
+      ...(restored.size === 0 ? {} : { restored: Object.fromEntries(restored) }),
     });
   }
 
@@ -141,11 +144,19 @@ function runOf(folder: string, run: string): ImportRun {
     done: isObject(said['done']) ? (said['done'] as Record<string, number>) : null,
     rows: [...new Set(rows)],
     calls,
+    restored: versions(said['restored']),
   };
 }
 
+const versions = (value: unknown) => (isObject(value) ? (value as Record<string, number>) : {});
+
+/** True where the version of a memory is the one that taking back a later run left. */
+export const isBroughtBack = (
+  later: readonly ImportRun[],
+  { id, version }: { readonly id: string; readonly version: number },
+): boolean => later.some(({ restored }) => Object.hasOwn(restored, id) && restored[id] === version);
+
 function changesOf({ made, changed, links, records }: Json): ExportChanges {
-  const versions = (value: unknown) => (isObject(value) ? (value as Record<string, number>) : {});
   return {
     ...{ made: versions(made), changed: versions(changed) },
     links: objectsOf(links) as unknown as readonly ReadyLink[],

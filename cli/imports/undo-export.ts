@@ -5,17 +5,10 @@ import { memoryUndoEdit } from '../../node/operations/lifecycle/memory-undo-edit
 import type { Operation } from '../../node/pipeline/operation.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { type Importing, inTurns } from './imported-rows.js';
-import type { ImportRun } from './run-journal.js';
-import type { UndoReport } from './undo-import.js';
+import { type ImportRun, isBroughtBack } from './run-journal.js';
+import type { UndoChoices } from './undo-import.js';
 
 const ASKED_AT_ONCE = 16;
-
-interface Choices {
-  readonly report: UndoReport;
-  readonly dryRun: boolean;
-  /** The runs of this database after that one. */
-  readonly later: readonly ImportRun[];
-}
 
 /** A memory as the run left it. */
 interface Left {
@@ -31,7 +24,7 @@ interface Left {
 export async function undoExport(
   importing: Importing,
   run: ImportRun,
-  choices: Choices,
+  choices: UndoChoices,
 ): Promise<Result<null>> {
   if (!importing.caller.viewer.all)
     return fail('ADMIN_REQUIRED', 'this takes back memories of every agent: run it without SVC_AGENT_ID');
@@ -61,7 +54,7 @@ class TakingBack {
 
   constructor(
     private readonly importing: Importing,
-    private readonly choices: Choices,
+    private readonly choices: UndoChoices,
   ) {
     for (const { run, undone_at, calls } of choices.later) {
       if (undone_at !== null) continue;
@@ -87,7 +80,7 @@ class TakingBack {
     operation: Operation,
     kind: 'removed' | 'restored',
   ): Promise<Result<null>> {
-    const { report, dryRun } = this.choices;
+    const { report, dryRun, later } = this.choices;
     const found = await this.call(memoryGet, { id });
     if (!found.ok && found.error.code !== 'NOT_FOUND') return failed(found.error);
     const row = found.ok ? (found.value['memory'] as Left & { readonly title: string }) : null;
@@ -98,7 +91,7 @@ class TakingBack {
     }
     const by = this.writtenBy.get(id);
     if (by !== undefined) report.leave(row, `import ${by} wrote it since: take that one back first`);
-    else if (row.version !== version) report.leave(row, 'it was changed since');
+    else if (row.version !== version && !isBroughtBack(later, row)) report.leave(row, 'it was changed since');
     else report.note(dryRun ? null : await this.call(operation, { id }), kind, row);
     return ok(null);
   }

@@ -5,7 +5,7 @@ import type { Operation } from '../../node/pipeline/operation.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
 import { oneLine } from '../views/text.js';
 import { type ImportedRow, type Importing, importedRow, inTurns, isUntouched } from './imported-rows.js';
-import type { ImportRun } from './run-journal.js';
+import { type ImportRun, isBroughtBack } from './run-journal.js';
 
 const ASKED_AT_ONCE = 16;
 const LEFT_SHOWN_MAX = 100;
@@ -22,6 +22,8 @@ export class UndoReport {
   /** Records of an export, which stay. */
   records = 0;
   readonly reasons: string[] = [];
+  /** The versions of the memories that got their text back. */
+  readonly versions = new Map<string, number>();
 
   constructor(
     private readonly run: string,
@@ -36,8 +38,11 @@ export class UndoReport {
 
   /** Takes the answer of the call that took a memory back; null in a dry run. */
   note(done: Answer | null, kind: 'removed' | 'restored', row: Pick<ImportedRow, 'id' | 'title'>): void {
-    if (done === null || (done.ok && done.waits !== true)) this[kind] += 1;
-    else if (done.ok) this.waiting += 1;
+    if (done === null || (done.ok && done.waits !== true)) {
+      this[kind] += 1;
+      if (done?.ok === true && kind === 'restored')
+        this.versions.set(row.id, (done.value['memory'] as ImportedRow).version);
+    } else if (done.ok) this.waiting += 1;
     else if (done.error.code === 'NOT_FOUND') this.gone += 1;
     else this.leave(row, done.error.message);
   }
@@ -70,6 +75,13 @@ export class UndoReport {
   }
 }
 
+export interface UndoChoices {
+  readonly report: UndoReport;
+  readonly dryRun: boolean;
+  /** The runs of this database after that one, the first one first. */
+  readonly later: readonly ImportRun[];
+}
+
 /**
  * Takes back what a run of `import` made: its memories are deleted, and those that it brought up to date get their text
  * back. What somebody changed since, also a later run, stays.
@@ -77,7 +89,7 @@ export class UndoReport {
 export async function undoImport(
   importing: Importing,
   { run, rows }: ImportRun,
-  { report, dryRun }: { readonly report: UndoReport; readonly dryRun: boolean },
+  { report, dryRun, later }: UndoChoices,
 ): Promise<Result<null>> {
   const call = (operation: Operation, input: Record<string, unknown>) =>
     importing.runner.run(operation, {
@@ -90,7 +102,7 @@ export async function undoImport(
       report.gone += 1;
       return;
     }
-    if (!isUntouched(row)) return report.leave(row, 'it was changed since');
+    if (!isUntouched(row) && !isBroughtBack(later, row)) return report.leave(row, 'it was changed since');
     const by = row.metadata['import_updated_by'];
     if (isMade && by !== undefined && by !== run)
       return report.leave(row, `import ${String(by)} changed it since: take that one back first`);

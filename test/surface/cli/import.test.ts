@@ -254,6 +254,8 @@ describe('import of other sources', { timeout: 240_000 }, () => {
     assert.deepEqual([back.json['removed'], back.json['restored']], [0, 1]);
     const rollback = (await rows('import/markdown')).find(({ title }) => title === 'Rollback')!;
     assert.equal(String(rollback['content']).includes('Call Ada'), false);
+    const rest = await command('import', '--undo', String(again.json['run']));
+    assert.deepEqual([rest.json['removed'], rest.json['left']], [1, 0]);
     assert.deepEqual(auditLog(join(home, 'mnemesh.db')), []);
     const unknown = await command('import', '--undo', '../../etc/passwd');
     assert.deepEqual([unknown.code, unknown.json['code']], [1, 'NOT_FOUND']);

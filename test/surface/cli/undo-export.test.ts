@@ -104,6 +104,8 @@ describe('an import of an export', { timeout: 240_000 }, () => {
     const second = await command(
       ...['import', file('b.json', { memories: [row(2, { content: 'theirs', updated_at: at(5) })] })],
     );
+    const early = await command('import', '--undo', String(first.json['run']), '--dry-run');
+    assert.deepEqual([early.json['removed'], early.json['left']], [1, 2]);
     const undone = await command('import', '--undo', String(first.json['run']));
     assert.deepEqual(
       ['removed', 'restored', 'left', 'records_left'].map((name) => undone.json[name]),
@@ -120,6 +122,23 @@ describe('an import of an export', { timeout: 240_000 }, () => {
     assert.deepEqual([late.json['removed'], late.json['gone'], late.json['left']], [0, 1, 2]);
     const last = await command('import', '--undo', String(third.json['run']));
     assert.deepEqual([last.json['removed'], await rows()], [1, ['id-1 mine']]);
+  });
+
+  it('goes back behind a run that was taken back', async () => {
+    const { command, file, rows } = node();
+    const first = await command('import', file('a.json', { memories: [row(1), row(2)] }));
+    const later = row(1, { content: 'later', updated_at: at(5) });
+    const second = await command('import', file('b.json', { memories: [later] }));
+    await command('import', '--undo', String(second.json['run']));
+    assert.deepEqual(await rows(), ['id-1 text 1', 'id-2 text 2']);
+    const undone = await command('import', '--undo', String(first.json['run']));
+    assert.deepEqual([undone.json['removed'], undone.json['left'], await rows()], [2, 0, []]);
+    const named = row(7, { id: 'other', title: 'title 2', content: 'merged', updated_at: at(6) });
+    await command('import', file('c.json', { memories: [row(2)] }));
+    const merged = await command('import', file('d.json', { memories: [named] }), '--on-conflict', 'merge');
+    assert.deepEqual(await rows(), ['id-2 merged']);
+    const back = await command('import', '--undo', String(merged.json['run']));
+    assert.deepEqual([back.json['restored'], await rows()], [1, ['id-2 text 2']]);
   });
 
   it('is taken back only by who sees every row, also through a daemon', async () => {
