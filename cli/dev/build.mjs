@@ -2,15 +2,17 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   linkSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { bundle, bundlerVersion } from './bundle.mjs';
 import { writeStart } from './code-cache.mjs';
 import { at, PROJECT, say, step } from './project.mjs';
@@ -22,7 +24,18 @@ export const ASSETS = [
   'node/semantics/encoder/sentence-encoder.bin',
   'node/semantics/encoder/LICENSE',
   'storage/sqlite/native-objects.h',
+  'node/http/docs/index.html',
+  'node/http/docs/page.css',
+  'node/http/docs/page.js',
 ];
+
+const SWAGGER_UI = 'node_modules/swagger-ui-dist';
+/** Files of packages that only the build needs, and where the program reads them. */
+export const COPIED = Object.fromEntries(
+  ['swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui.css', 'LICENSE', 'NOTICE'].map(
+    (name) => [`node/http/docs/swagger-ui/${name}`, `${SWAGGER_UI}/${name}`],
+  ),
+);
 
 /**
  * Compiles the project into `dist` when a source changed. It builds in a separate folder and then swaps the folders, so
@@ -55,6 +68,10 @@ async function make(wanted, native) {
     await native;
     writeStart(fresh);
     for (const path of ASSETS) linkSync(at(path), join(fresh, path));
+    for (const [path, source] of Object.entries(COPIED)) {
+      mkdirSync(dirname(join(fresh, path)), { recursive: true });
+      copyFileSync(at(source), join(fresh, path));
+    }
     writeFileSync(join(fresh, '.stamp'), wanted);
     chmodSync(join(fresh, 'cli/main.js'), 0o755);
     putInPlace(fresh, stale);
@@ -111,6 +128,7 @@ function fingerprint() {
     'package-lock.json',
     'cli/dev/bundle.mjs',
     'cli/dev/code-cache.mjs',
+    'cli/dev/build.mjs',
     ...ASSETS,
     ...sources.sort(),
   ]) {

@@ -312,7 +312,7 @@ export class RequestHandler {
     exchange.state = 'running';
     try {
       const reply = await route.reply();
-      exchange.send(reply.status, reply.contentType, reply.body);
+      exchange.send(reply.status, reply.contentType, reply.body, reply.headers);
     } catch (error) {
       this.#report(exchange, error);
     }

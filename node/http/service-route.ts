@@ -33,6 +33,8 @@ export interface ServiceRoute {
   /** True when it is answered even above the cap (interface §8, admission cap). */
   readonly always: boolean;
   readonly responses: Readonly<Record<string, ServiceAnswer>>;
+  /** True for a part of another route, which the API description leaves out. */
+  readonly undescribed?: true;
   /** True when it exists only under the API prefix. */
   readonly prefixed?: true;
   readonly reply: () => Reply | Promise<Reply>;

@@ -5,6 +5,7 @@ import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { VERSION } from '../version.js';
+import { docsRoutes } from './docs/docs-routes.js';
 import { JSON_TYPE } from './exchange.js';
 import { openApiDocument } from './openapi/document.js';
 import type { PeerRoute } from './peer-route.js';
@@ -49,6 +50,7 @@ export function serviceRoutes(options: ServiceRouteOptions): readonly ServiceRou
     metricsRoute(options),
     toolsRoute(options),
     openApiRoute(options, () => routes),
+    ...docsRoutes(),
   ];
   return routes;
 }

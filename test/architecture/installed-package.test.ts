@@ -76,7 +76,10 @@ describe('the installed package', () => {
   it('has every file that the program starts or reads beside its code, and no folder of the build', async () => {
     const load = (file: string) => import(pathToFileURL(join(PROJECT, file)).href);
     const { ENTRIES } = (await load('cli/dev/bundle.mjs')) as { ENTRIES: string[] };
-    const { ASSETS } = (await load('cli/dev/build.mjs')) as { ASSETS: string[] };
+    const { ASSETS, COPIED } = (await load('cli/dev/build.mjs')) as {
+      ASSETS: string[];
+      COPIED: Record<string, string>;
+    };
     const beside = ['protocol', 'storage', 'actors', 'node', 'cli']
       .flatMap((floor) => sourceFiles(floor))
       .flatMap(({ path, code }) =>
@@ -85,10 +88,10 @@ describe('the installed package', () => {
         ),
       );
     assert.ok(beside.length >= 6, String(beside));
-    for (const path of [...ENTRIES, ...ASSETS, ...beside])
+    for (const path of [...ENTRIES, ...ASSETS, ...Object.keys(COPIED), ...beside])
       assert.ok(FILES.includes(`dist/${path}`), `"files" of package.json does not name dist/${path}`);
     for (const file of FILES.filter((each) => each.startsWith('dist')))
-      assert.match(file, /\.(js|cjs|code|bin|h|html|css|d\.ts)$|LICENSE$/, file);
+      assert.match(file, /\.(js|cjs|code|bin|h|html|css|d\.ts)$|LICENSE(\.txt)?$|NOTICE$/, file);
   });
 
   it('says in two lines that the native part of SQLite is missing or cannot be loaded, and what mends it', () => {

@@ -38,7 +38,7 @@ export function openApiDocument(
   const add = (path: string, method: string, item: Json) => {
     paths[path] = { ...paths[path], [method]: item };
   };
-  for (const service of services) {
+  for (const service of services.filter(({ undescribed }) => undescribed !== true)) {
     pathsOf(service).forEach((path, index) => {
       add(path, 'get', describeService(service, index, schemas));
     });
