@@ -53,7 +53,12 @@ export async function queryMeshStatus(parts: StatusQueryParts): Promise<Result<S
     namespaces: heldNamespaces(own.value.digests).length,
     rows: own.value.rows,
   };
-  if (daemon?.compared != null) return ok({ ...facts, peers: daemon.compared });
+  if (daemon?.compared != null) {
+    const stated = formed?.statements;
+    const stateOf = ({ peer_id: id, state }: ComparedPeer) => stated?.get(id)?.statement.state ?? state;
+    // The roster may have changed a moment ago, before the daemon read it.
+    return ok({ ...facts, peers: daemon.compared.map((peer) => ({ ...peer, state: stateOf(peer) })) });
+  }
   const peers = [...(formed?.statements.values() ?? [])]
     .map(({ statement }) => statement)
     .filter((statement) => statement.peer_id !== parts.peerId)

@@ -9,6 +9,16 @@ import { PageRun } from '../support/page-run.js';
 type Expected = readonly (readonly [part: string, printed: RegExp])[];
 
 const PAGES: Readonly<Record<string, Expected>> = {
+  'agent-on-one-machine.md': [
+    ['install claude-code', /ai:claude-code@/],
+    ['recall "when', /We deploy on Sundays/],
+    ['undo-edit', /undone[\s\S]*restored/],
+    ['curl', /"memories"[\s\S]*doctor|memories/],
+  ],
+  'team-with-keys.md': [
+    ['mnemesh sign', /agent_attested/],
+    ["curl -s '", /API key|UNAUTHORIZED/i],
+  ],
   'three-nodes.md': [
     ['mesh verify', /Deploy window[\s\S]*two \(peer-[\s\S]*All 3 nodes are equal/],
     ['mesh conflicts', /no edit lost/],
