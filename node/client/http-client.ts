@@ -1,6 +1,7 @@
 import type { Clock, Crypto, Random, Scheduler } from '../../protocol/base/seams.js';
 import { API_PREFIX } from '../bindings/operation-route.js';
 import { isRepeatable } from '../pipeline/repeatable.js';
+import { checkedAgent, checkedHeaders, RETRIES_MAX, TIMEOUT_MS_MAX, wholeNumber } from './checked.js';
 import { MnemeshError, refused } from './client-error.js';
 import { eventsOf } from './event-stream.js';
 import type {
@@ -103,7 +104,9 @@ export class HttpClient implements GeneralClient {
 
   /** The events of a stream until the signal or the reader ends it. */
   #stream(path: string, options: StreamOptions): AsyncGenerator<StreamedEvent, void, undefined> {
-    const headers = { ...this.#headers(options.agentId), accept: 'text/event-stream' };
+    const { lastEventId = '' } = options;
+    checkedHeaders({ 'last-event-id': lastEventId });
+    const headers = checkedHeaders({ ...this.#headers(options.agentId), accept: 'text/event-stream' });
     const request = { method: 'GET', path: `${API_PREFIX}${path}`, headers, body: null };
     return eventsOf(request, options, {
       transport: this.#transport,
@@ -124,11 +127,11 @@ export class HttpClient implements GeneralClient {
     const agentId = this.#agentOf(options.agentId);
     const key = options.idempotencyKey ?? (repeats && agentId !== null ? this.#parts.random.uuid() : null);
     if (options.idempotencyKey !== undefined) keyProblem(route, repeats, agentId);
-    const headers = {
+    const headers = checkedHeaders({
       ...request.headers,
       ...this.#headers(options.agentId),
       ...(key === null ? {} : { 'idempotency-key': key }),
-    };
+    });
     return {
       route,
       request: { ...request, headers },
@@ -151,7 +154,7 @@ export class HttpClient implements GeneralClient {
   }
 
   async #send(prepared: Prepared, options: CallOptions): Promise<Answered> {
-    const retries = options.retries ?? this.#parts.retries;
+    const retries = wholeNumber('retries', options.retries ?? this.#parts.retries, 0, RETRIES_MAX);
     for (let tries = 0; ; tries += 1) {
       const tried = await this.#try(prepared, options);
       if (!('error' in tried)) return tried;
@@ -176,11 +179,12 @@ export class HttpClient implements GeneralClient {
   }
 
   #tryOptions({ signal, timeoutMs }: CallOptions) {
-    return { signal, timeoutMs: timeoutMs ?? this.#parts.timeoutMs };
+    const limitMs = timeoutMs ?? this.#parts.timeoutMs;
+    return { signal, timeoutMs: wholeNumber('timeoutMs', limitMs, 1, TIMEOUT_MS_MAX) };
   }
 
   #agentOf(named: string | undefined): string | null {
-    return named ?? this.#parts.agentId;
+    return checkedAgent(named ?? this.#parts.agentId);
   }
 
   #headers(named: string | undefined): Headers {

@@ -1,4 +1,5 @@
 import { systemClock, systemCrypto, systemFetch, systemRandom, systemScheduler } from '../seams.js';
+import { checkedAgent, RETRIES_MAX, TIMEOUT_MS_MAX, wholeNumber } from './checked.js';
 import { MnemeshError as ClientError, refused } from './client-error.js';
 import { HttpClient } from './http-client.js';
 import { methodOf } from './method-names.js';
@@ -23,8 +24,8 @@ export function createClient(options: ClientOptions = {}): HttpClient {
     apiKey: options.apiKey ?? null,
     signer: options.signer ?? null,
     approvalSecret: options.approvalSecret ?? null,
-    retries: wholeNumber('retries', options.retries ?? DEFAULT_RETRIES, 0),
-    timeoutMs: wholeNumber('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS, 1),
+    retries: wholeNumber('retries', options.retries ?? DEFAULT_RETRIES, 0, RETRIES_MAX),
+    timeoutMs: wholeNumber('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS, 1, TIMEOUT_MS_MAX),
     fetch: fetchOf(options.fetch),
     ...{ clock: systemClock, crypto: systemCrypto, random: systemRandom, scheduler: systemScheduler },
   });
@@ -59,10 +60,5 @@ function fetchOf(given: ClientOptions['fetch']): typeof systemFetch {
 function agentOf({ agentId, signer }: ClientOptions): string | null {
   if (agentId !== undefined && signer !== undefined && agentId !== signer.agentId)
     throw refused(`the signer is of ${signer.agentId}, and agentId is ${agentId}`, ['agentId', 'signer']);
-  return agentId ?? signer?.agentId ?? null;
-}
-
-function wholeNumber(name: string, value: number, min: number): number {
-  if (Number.isSafeInteger(value) && value >= min) return value;
-  throw refused(`${name} must be a whole number, at least ${min}`, [name]);
+  return checkedAgent(agentId ?? signer?.agentId ?? null);
 }

@@ -25,7 +25,9 @@ export function requestOf(route: ClientRoute, input: Input): ClientRequest {
     const value = take(field);
     if (value === undefined || value === null || value === '')
       throw refused(`${route.name} needs ${field}`, [field]);
-    return encodeURIComponent(String(value));
+    const text = String(value);
+    if (!text.isWellFormed()) throw refused(`${field} is no valid Unicode text`, [field]);
+    return encodeURIComponent(text);
   });
   const headers: Record<string, string> = {};
   for (const [field, header] of Object.entries(route.headers ?? {})) {
@@ -37,8 +39,17 @@ export function requestOf(route: ClientRoute, input: Input): ClientRequest {
     method: route.method,
     path: `${API_PREFIX}${path}${hasBody ? '' : queryOf(left)}`,
     headers: hasBody ? { ...headers, 'content-type': 'application/json' } : headers,
-    body: hasBody ? JSON.stringify(Object.fromEntries(left)) : null,
+    body: hasBody ? jsonOf(route, Object.fromEntries(left)) : null,
   };
+}
+
+/** Throws MnemeshError for what JSON cannot say: a circle, or a bigint. */
+function jsonOf({ name }: ClientRoute, input: Input): string {
+  try {
+    return JSON.stringify(input);
+  } catch (error) {
+    throw refused(`the input of ${name} is no JSON: ${(error as Error).message}`, []);
+  }
 }
 
 /** Lists and objects are JSON, so that a comma in a value is no separator. */

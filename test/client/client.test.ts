@@ -201,6 +201,21 @@ describe('the client', () => {
       assert.match(error.message, message);
     }
     assert.deepEqual(network.seen, []);
+    const circle: Record<string, unknown> = { title: 'a', content: 'b' };
+    circle['metadata'] = circle;
+    for (const call of [
+      client.call('memory_get', { id: '\ud800' }),
+      client.call('memory_store', circle),
+      client.call('memory_store', { title: 'a', content: 'b', priority: 1n }),
+      client.call('memory_list', {}, { agentId: 'ai:a\r\nx-api-key: stolen' }),
+      client.call('memory_list', {}, { timeoutMs: Number.POSITIVE_INFINITY }),
+      client.call('memory_list', {}, { retries: -1 }),
+      client.call('memory_store', { title: 'a', content: 'b' }, { idempotencyKey: 'two\nlines' }),
+      createClient({ url: network.url, apiKey: 'schl\u00fcssel' }).call('memory_list'),
+    ])
+      assert.equal((await failing(call)).code, 'VALIDATION_FAILED');
+    assert.throws(() => client.inboxStream({ lastEventId: '1\n2' }), MnemeshError);
+    assert.deepEqual(network.seen, []);
     const signer = createSigner({ agentId: AGENT, privateKey: Buffer.alloc(32, 7) });
     for (const options of [
       { url: 'nowhere' },
@@ -208,6 +223,8 @@ describe('the client', () => {
       { url: 'http://user:secret@127.0.0.1' },
       { retries: -1 },
       { timeoutMs: 0 },
+      { timeoutMs: 2 ** 31 },
+      { agentId: 'no spaces' },
       { signer, agentId: 'ai:other' },
     ])
       assert.throws(() => createClient(options), MnemeshError, JSON.stringify(options));
@@ -217,6 +234,27 @@ describe('the client', () => {
       () => createSigner({ agentId: 'no spaces', privateKey: Buffer.alloc(32, 7) }),
       MnemeshError,
     );
+  });
+
+  it('gives its key to no server that redirects it, and takes no page for an answer', async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url!);
+      if (asked.length === 1) response.writeHead(307, { location: `${network.url}/stolen` }).end();
+      else response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/below/`;
+    const other = createClient({ url, apiKey: 'secret', agentId: AGENT, retries: 0 });
+    network.seen.length = 0;
+    const redirected = await failing(other.call('memory_update', { id: 'a', content: 'b' }));
+    assert.deepEqual([redirected.code, redirected.isOutcomeUnknown], ['UNAVAILABLE', true]);
+    assert.deepEqual(network.seen, []);
+    assert.match((await failing(other.call('memory_list'))).message, /no JSON object/);
+    assert.equal((await failing(other.health())).code, 'INVALID_REQUEST');
+    assert.deepEqual(asked, ['/below/api/v1/memories/a', '/below/api/v1/memories', '/below/api/v1/health']);
+    server.closeAllConnections();
+    server.close();
   });
 
   it('keeps what a path and a query hold apart from their syntax', async () => {
