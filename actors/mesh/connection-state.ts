@@ -100,6 +100,13 @@ export function nextState(connection: ConnectionState, event: ConnectionEvent): 
   }
 }
 
+/** True for what an operator should look at: not for a few messages that a node which starts, ends or is busy did not answer. */
+export function isTrouble({ state, quarantined, cause }: ConnectionState): boolean {
+  return (
+    state === 'cut' || quarantined || cause === 'rubbish' || (cause !== null && cause.startsWith('refused:'))
+  );
+}
+
 function stateAfter(failures: number, cause: Cause): PeerState {
   if (cause === 'untrusted') return 'cut';
   // A peer that asks for patience, or refuses, can be reached.

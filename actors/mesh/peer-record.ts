@@ -6,6 +6,7 @@ import {
   type ConnectionEvent,
   type ConnectionState,
   FRESH_CONNECTION,
+  isTrouble,
   nextState,
   waitAfter,
 } from './connection-state.js';
@@ -178,7 +179,7 @@ export class PeerRecord {
     const { state, quarantined, attempts } = this.connection;
     const changed = before.state !== state || before.quarantined !== quarantined;
     if (changed && this.isNews(`${state} ${quarantined} ${cause}`)) {
-      log.warn(
+      log[isTrouble(this.connection) ? 'warn' : 'info'](
         { peer: this.peerId, state, quarantined, attempts, cause, reason: message },
         'a peer cannot be reached or refuses operations',
       );

@@ -110,7 +110,8 @@ export class RosterExchange {
     if (problem !== null || reply.kind !== 'answer') {
       if (reply.kind === 'answer') await this.#askWhetherRemoved(peer);
       if (before?.problem !== problem)
-        log.warn({ peer_id: peer.peerId, problem }, 'a member does not answer');
+        // Its connection warns where this lasts.
+        log.info({ peer_id: peer.peerId, problem }, 'a member does not answer');
       this.#contacts.set(peer.peerId, {
         reachable: false,
         lastMs: before?.lastMs ?? null,

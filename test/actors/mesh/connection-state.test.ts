@@ -7,6 +7,7 @@ import {
   type ConnectionState,
   FAILURES_UNTIL_CUT,
   FRESH_CONNECTION,
+  isTrouble,
   nextState,
   waitAfter,
 } from '../../../actors/mesh/connection-state.js';
@@ -75,5 +76,19 @@ describe('the state of a connection', () => {
     const refusing = after(...times(20, failed('refused:other')), answered, failed('refused:other'));
     assert.equal(refusing.failures, 1);
     assert.equal(waitAfter(refusing, 0), 30_000);
+  });
+
+  it('is trouble when it lasts or the peer refuses, not while a node starts, ends or is busy', () => {
+    assert.equal(isTrouble(FRESH_CONNECTION), false);
+    for (const cause of ['unreachable', 'timeout'] as const) {
+      assert.equal(isTrouble(after(failed(cause))), false, cause);
+      assert.equal(isTrouble(after(...times(FAILURES_UNTIL_CUT, failed(cause)))), true, cause);
+    }
+    assert.equal(isTrouble(after(...times(FAILURES_UNTIL_CUT, failed('overloaded', false)))), false);
+    assert.equal(isTrouble(after(...times(ATTEMPTS_MAX, failed('refused:other')))), true);
+    for (const cause of ['untrusted', 'rubbish', 'refused:fork'] as const) {
+      assert.equal(isTrouble(after(failed(cause))), true, cause);
+    }
+    assert.equal(isTrouble(after(failed('refused:fork'), progress)), false);
   });
 });
