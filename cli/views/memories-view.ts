@@ -41,7 +41,10 @@ export function memoriesView(
     lines.push(line(texts));
     if (options.snippets) lines.push(snippet(rows[index]!, options.columns));
   }
-  lines.push('', `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`, ...note, ...standards);
+  const more =
+    typeof answer['next_cursor'] === 'string' ? [`more follow: --cursor ${answer['next_cursor']}`] : [];
+  const total = `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`;
+  lines.push('', total, ...more, ...note, ...standards);
   const flagged = rows.filter((row) => row['near_duplicates'] !== undefined).length;
   if (flagged > 0) lines.push(`${flagged} of them nearly the same as another memory: "get" names it`);
   return `${lines.join('\n')}\n`;

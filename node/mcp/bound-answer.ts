@@ -45,7 +45,8 @@ export async function boundAnswer(asked: Asked, answered: Answered): Promise<Bou
   const page = await asked.again({ ...asked.input, limit: cut.rows });
   if (!page.ok) return bound(asked, cut);
   const shorter = shapedAnswer(asked.operation.mcp?.shape, page);
-  if (fits(textOf(asked, shorter))) return bound(asked, { ...cut, value: { ...shorter, truncated: true } });
+  const value = { ...shorter, ...offsetAfter(asked, cut.list, cut.rows), truncated: true };
+  if (fits(textOf(asked, value))) return bound(asked, { ...cut, value });
   return bound(asked, cutLists(asked, shorter));
 }
 
@@ -110,16 +111,15 @@ function listsOf(value: Fields): readonly string[] {
 }
 
 /** What an answer says of its number of rows, and of the place where the next one begins. */
-function countsAfter(
-  { operation, input }: Asked,
-  whole: Fields,
-  { rows, of, list }: Omit<Cut, 'value'>,
-): Fields {
-  const page = 'next_offset' in outputOf(operation) && list !== CUT_AT_START;
-  return {
-    ...(whole['count'] === of ? { count: rows } : {}),
-    ...(page ? { next_offset: Number(input['offset'] ?? 0) + rows } : {}),
-  };
+function countsAfter(asked: Asked, whole: Fields, { rows, of, list }: Omit<Cut, 'value'>): Fields {
+  return { ...(whole['count'] === of ? { count: rows } : {}), ...offsetAfter(asked, list, rows) };
+}
+
+/** The offset behind the rows of a list; none where the page began at a cursor. */
+function offsetAfter({ operation, input }: Asked, list: string, rows: number): Fields {
+  const counts = 'next_offset' in outputOf(operation) && list !== CUT_AT_START;
+  if (!counts || input['cursor'] !== undefined) return {};
+  return { next_offset: Number(input['offset'] ?? 0) + rows };
 }
 
 function bound(asked: Asked, { value, list, rows, of }: Cut): BoundAnswer {

@@ -18,7 +18,6 @@ const NAMESPACES_MAX = 100;
 const VALUES_MAX = 100;
 /** Rows among which ids are looked for. */
 const ID_ROWS = 200;
-const CURSOR = /^rows:(\d{1,9})$/;
 
 const MARKDOWN = 'text/markdown';
 const JSON_TEXT = 'application/json';
@@ -48,23 +47,17 @@ export const TEMPLATES: readonly Fields[] = [
 
 /** A page of the resources that the caller sees: the namespaces, then the memories. */
 export async function listResources(read: Reader, cursor: unknown): Promise<Fields> {
-  const offset = offsetOf(cursor);
-  const page = valueIn(await read('memory_list', { limit: PAGE_ROWS, offset, format: 'json' }));
+  const isFirst = cursor === undefined || cursor === null;
+  if (!isFirst && typeof cursor !== 'string') throw new RpcError(INVALID_PARAMS, 'cursor: must be a text');
+  const asked = { limit: PAGE_ROWS, format: 'json', ...(isFirst ? {} : { cursor }) };
+  const page = valueIn(await read('memory_list', asked));
   const memories = page['memories'] as readonly Fields[];
-  // The node may have a lower cap than this page.
-  const next = page['next_offset'] ?? (memories.length > 0 ? offset + memories.length : null);
-  const places = offset === 0 ? (await namespacesOf(read)).slice(0, NAMESPACES_MAX) : [];
+  const next = page['next_cursor'];
+  const places = isFirst ? (await namespacesOf(read)).slice(0, NAMESPACES_MAX) : [];
   return {
     resources: [...places.flatMap(placeResources), ...memories.map(memoryResource)],
-    ...(next === null ? {} : { nextCursor: Buffer.from(`rows:${String(next)}`).toString('base64url') }),
+    ...(next === undefined ? {} : { nextCursor: next }),
   };
-}
-
-function offsetOf(cursor: unknown): number {
-  if (cursor === undefined || cursor === null) return 0;
-  const match = typeof cursor === 'string' ? CURSOR.exec(Buffer.from(cursor, 'base64url').toString()) : null;
-  if (match === null) throw new RpcError(INVALID_PARAMS, 'cursor: is none of this server');
-  return Number(match[1]);
 }
 
 const placeResources = (namespace: string): readonly Fields[] => [

@@ -12,7 +12,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * `note` says why a recall searched by words only, `cut` how to read what the passages leave out. `truncated` and `next_offset` appear only in an answer that the byte limit
- * ended early; nothing is cut silently.
+ * ended early, and `next_cursor` where more rows follow; nothing is cut silently.
  */
 const META = [
   'count',
@@ -22,6 +22,7 @@ const META = [
   'budget_tokens',
   'truncated',
   'next_offset',
+  'next_cursor',
   'standards_omitted',
   'namespaces_below',
   'namespace_meant',

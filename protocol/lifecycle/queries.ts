@@ -13,6 +13,8 @@ export interface LifecycleQueries {
       readonly archived: readonly ArchivedMemory[];
       /** The number of rows that are left out because they cannot be read; no log restores an archived copy. */
       readonly unreadable: number;
+      /** Where the page ends; null when it is the last one. */
+      readonly next: ArchivePlace | null;
     }
   >;
   readonly 'archive-stats': Ask<
@@ -46,12 +48,17 @@ export interface LifecycleQueries {
   >;
 }
 
+/** What orders the archive, of one row. */
+export type ArchivePlace = readonly [archivedAt: Instant, id: string];
+
 export interface ListArchive {
   readonly kind: 'list-archive';
   readonly namespace: string | null;
   readonly viewer: Viewer;
   readonly limit: number;
   readonly offset: number;
+  /** Only rows behind this place. */
+  readonly after?: ArchivePlace | undefined;
 }
 
 export interface ArchiveStats {

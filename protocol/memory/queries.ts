@@ -60,7 +60,7 @@ export interface MemoryQueries {
       readonly truncated: boolean;
     }
   >;
-  readonly 'list-memories': Ask<ListMemories, MemoryPage>;
+  readonly 'list-memories': Ask<ListMemories, ListedMemories>;
   readonly 'search-memories': Ask<SearchMemories, MemoryPage>;
   readonly 'recall-memories': Ask<
     RecallMemories,
@@ -131,8 +131,13 @@ export interface MemoryFilter {
   readonly offset: number;
 }
 
+/** What orders a list of memories, of one row: its priority, its last update, and its row id on this node. */
+export type ListPlace = readonly [priority: number, updatedAt: Instant, rid: number];
+
 export interface ListMemories {
   readonly kind: 'list-memories';
+  /** Only rows behind this place. */
+  readonly after?: ListPlace | undefined;
   readonly filter: MemoryFilter;
   /** Exact `metadata.family`, for the family loaders. */
   readonly family: string | null;
@@ -201,6 +206,12 @@ export interface MemoryPage extends LeftOut {
   readonly memories: readonly MemoryRow[];
   /** Where the next page begins when the byte limit ended this one early; null otherwise. */
   readonly nextOffset: number | null;
+}
+
+/** A page of a list. */
+export interface ListedMemories extends MemoryPage {
+  /** Where the page ends; null when it is the last one. */
+  readonly next: ListPlace | null;
 }
 
 /** A link as `GET /memories/{id}` shows it. */

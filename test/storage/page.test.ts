@@ -19,15 +19,18 @@ function* cursor(...contents: readonly string[]): Generator<SqlRow> {
 
 test('a page ends before the row that would go over its bytes, and reads nothing behind it', () => {
   taken = 0;
-  const page = readPage(cursor('a'.repeat(100), 'b'.repeat(100), 'c'.repeat(100), 'd'), 250);
+  const page = readPage(cursor('a'.repeat(100), 'b'.repeat(100), 'c'.repeat(100), 'd'), { bytesMax: 250 });
   assert.deepEqual([page.rows.length, page.truncated, taken], [2, true, 3]);
 });
 
 test('the first row comes whatever its size, and bytes are counted, not characters', () => {
   assert.deepEqual(
-    [readPage(cursor('a'.repeat(1000)), 10)].map(({ rows, truncated }) => [rows.length, truncated]),
+    [readPage(cursor('a'.repeat(1000)), { bytesMax: 10 })].map(({ rows, truncated }) => [
+      rows.length,
+      truncated,
+    ]),
     [[1, false]],
   );
-  const wide = readPage(cursor('東'.repeat(40), '京'.repeat(40)), 200);
+  const wide = readPage(cursor('東'.repeat(40), '京'.repeat(40)), { bytesMax: 200 });
   assert.deepEqual([wide.rows.length, wide.truncated], [1, true]);
 });

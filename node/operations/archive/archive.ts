@@ -3,6 +3,7 @@ import { isBlank } from '../../../protocol/base/ids.js';
 import * as limits from '../../../protocol/base/limits.js';
 import { failed, ok, type Result } from '../../../protocol/base/result.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
+import type { ArchivePlace } from '../../../protocol/lifecycle/queries.js';
 import type { ArchivedMemory } from '../../../protocol/memory/archived-memory.js';
 import type { MemoryJson } from '../../../protocol/memory/memory.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
@@ -10,6 +11,7 @@ import type { Call } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { cursorField, cursorPageEnd, pageCursor } from '../../pipeline/page-cursor.js';
 import { namedMemories } from '../shared/hooked.js';
 import { inBatches } from '../shared/in-batches.js';
 import { shownMemories } from '../shared/shown-memories.js';
@@ -26,6 +28,7 @@ export const memoryArchiveList = defineOperation({
     namespace: fields.namespace.optional(),
     limit: fields.listLimit(limits.ARCHIVE_LIST_LIMIT, limits.ARCHIVE_LIST_LIMIT_MAX),
     offset: z.int().min(0).max(limits.OFFSET_MAX).default(0).describe('Rows to skip'),
+    cursor: cursorField,
   }),
   output: z.object({
     archived: z.array(
@@ -34,7 +37,7 @@ export const memoryArchiveList = defineOperation({
         .describe('A memory with the time and reason of its archiving (interface §2.8)'),
     ),
     count: z.int(),
-    ...fields.pageEnd,
+    ...cursorPageEnd,
     ...fields.omittedDamaged,
   }),
   effect: 'read',
@@ -49,22 +52,30 @@ export const memoryArchiveList = defineOperation({
     examples: ['archive list --namespace team/alpha'],
   },
   run: async (call, input) => {
+    const cursor = pageCursor<ArchivePlace>(call, 'memory_archive_list', input);
+    if (!cursor.ok) return cursor;
     const result = await call.services.store.query({
       kind: 'list-archive',
       namespace: input.namespace ?? null,
       viewer: call.caller.viewer,
       limit: input.limit,
       offset: input.offset,
+      after: cursor.value.after,
     });
     if (!result.ok) return failed(result.error);
-    const { archived: rows, unreadable } = result.value;
+    const { archived: rows, unreadable, next } = result.value;
     const memories = await shownMemories(
       call,
       rows.map(({ memory }) => memory),
     );
     const archived = rows.map((row, index) => archivedJson(row, memories[index]!) as never);
     const omitted = unreadable === 0 ? {} : { omitted_damaged: unreadable };
-    return ok({ archived, count: archived.length, ...omitted });
+    return ok({
+      archived,
+      count: archived.length,
+      ...cursor.value.end({ next, nextOffset: null }),
+      ...omitted,
+    });
   },
 });
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { failed, ok } from '../../../protocol/base/result.js';
+import type { ListPlace } from '../../../protocol/memory/queries.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
-import { filterFields, filterFor, omittedDamaged, pageEnd } from '../shared/filter.js';
+import { cursorField, cursorPageEnd, pageCursor } from '../../pipeline/page-cursor.js';
+import { filterFields, filterFor, omittedDamaged } from '../shared/filter.js';
 import { flaggedMemories } from '../shared/shown-memories.js';
 import { emptyAbove } from './empty-above.js';
 
@@ -16,6 +18,7 @@ export const memoryList = defineOperation({
   core: true,
   input: z.object({
     ...filterFields,
+    cursor: cursorField,
     include_expired: z
       .boolean()
       .default(false)
@@ -25,7 +28,7 @@ export const memoryList = defineOperation({
   output: z.object({
     memories: z.array(fields.memoryOutput),
     count: z.int(),
-    ...fields.pageEnd,
+    ...cursorPageEnd,
     ...fields.omittedDamaged,
     ...fields.namespacesBelow,
   }),
@@ -46,15 +49,18 @@ export const memoryList = defineOperation({
     examples: ['list --namespace team/alpha --limit 50'],
   },
   run: async (call, input) => {
+    const cursor = pageCursor<ListPlace>(call, 'memory_list', input);
+    if (!cursor.ok) return cursor;
     const filter = filterFor(call, input);
     const result = await call.services.store.query({
       kind: 'list-memories',
       filter: input.include_expired ? { ...filter, now: BEFORE_EVERY_EXPIRY } : filter,
       family: null,
+      after: cursor.value.after,
     });
     if (!result.ok) return failed(result.error);
     const memories = await flaggedMemories(call, result.value.memories);
-    const page = { ...pageEnd(result.value.nextOffset), ...omittedDamaged(result.value) };
+    const page = { ...cursor.value.end(result.value), ...omittedDamaged(result.value) };
     const below = memories.length === 0 ? await emptyAbove(call, filter.namespace) : {};
     return ok({ memories, count: memories.length, ...page, ...below });
   },

@@ -12,19 +12,30 @@ import type { QueryParts } from './query-parts.js';
 export function listArchive({ statements }: QueryParts, query: ListArchive): Answers['list-archive'] {
   const gate = visibleArchived('a', query.viewer);
   const inNamespace = query.namespace === null ? '' : ' AND a.namespace = @namespace';
+  const [archivedAt, id] = query.after ?? [];
+  // The first part leads through the index.
+  const after =
+    query.after === undefined
+      ? ''
+      : ' AND a.archived_at <= @archivedAt AND (a.archived_at < @archivedAt OR a.id > @afterId)';
   const rows = statements
     .get(
-      `SELECT ${SELECT_ARCHIVED} FROM archived_memories a WHERE ${gate.sql}${inNamespace}
+      `SELECT ${SELECT_ARCHIVED} FROM archived_memories a WHERE ${gate.sql}${inNamespace}${after}
        ORDER BY a.archived_at DESC, a.id LIMIT @limit OFFSET @offset`,
     )
     .all({
       ...gate.parameters,
       ...(query.namespace === null ? {} : { namespace: query.namespace }),
-      limit: query.limit,
+      ...(query.after === undefined ? {} : { archivedAt, afterId: id }),
+      // One more says whether the list goes on.
+      limit: query.limit + 1,
       offset: query.offset,
     }) as SqlRow[];
-  const archived = rows.flatMap((row) => readableArchived(row) ?? []);
-  return { archived, unreadable: rows.length - archived.length };
+  const page = rows.slice(0, query.limit);
+  const archived = page.flatMap((row) => readableArchived(row) ?? []);
+  const last = rows.length > page.length ? page.at(-1) : undefined;
+  const next = last === undefined ? null : ([last['archived_at'], last['id']] as [string, string]);
+  return { archived, unreadable: page.length - archived.length, next };
 }
 
 function readableArchived(row: SqlRow): ArchivedMemory | null {

@@ -12,7 +12,7 @@ import type { QueryParts } from './query-parts.js';
 export function searchMemories({ recall, statements }: QueryParts, query: SearchMemories): MemoryPage {
   const { viewer, now, offset } = query.filter;
   const rids = recall.search(query);
-  const { rows, truncated, looked: _, ...leftOut } = visibleInOrder(statements, rids, viewer, now);
+  const { rows, truncated, looked: _, end: _end, ...leftOut } = visibleInOrder(statements, rids, viewer, now);
   const last = rows[rows.length - 1];
   const nextOffset = truncated && last !== undefined ? offset + rids.indexOf(last.rid) + 1 : null;
   return { memories: rows, nextOffset, ...leftOut };
@@ -26,7 +26,7 @@ export function readRanked(
 ): Answers['recall-memories'] {
   const byRid = new Map(ranked.rows.map((row) => [row.rid, row]));
   const page = visibleInOrder(statements, [...byRid.keys()], request.viewer, request.now);
-  const { rows, truncated, looked: _, ...leftOut } = page;
+  const { rows, truncated, looked: _, end: _end, ...leftOut } = page;
   return {
     ...ranked,
     ...leftOut,

@@ -17,6 +17,6 @@ export function reflectionsIn({ statements }: QueryParts, query: ReflectionsIn):
        ORDER BY m.created_at DESC, m.id LIMIT @limit`,
     )
     .iterate({ namespace, minDepth, maxDepth, limit, ...visible.parameters }) as Iterable<SqlRow>;
-  const { rows, truncated: _truncated, looked: _looked, ...leftOut } = readPage(cursor);
+  const { rows, truncated: _truncated, looked: _looked, end: _end, ...leftOut } = readPage(cursor);
   return { memories: rows, ...leftOut };
 }

@@ -53,7 +53,7 @@ describe('a page of large rows', () => {
 
   it('in TOON says it too', async () => {
     const { text } = await node.send('GET', '/api/v1/memories?limit=1000&format=toon_compact');
-    assert.match(text, /^count:\d+\|truncated:true\|next_offset:\d+\n/);
+    assert.match(text, /^count:\d+\|truncated:true\|next_offset:\d+\|next_cursor:[\w.-]+\n/);
   });
 
   it('of a family is bounded alike', async () => {

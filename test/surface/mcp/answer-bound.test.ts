@@ -67,6 +67,27 @@ describe('a list over MCP', () => {
     );
   });
 
+  it('with a cursor leads to every row, once, and says no offset behind one', async () => {
+    const titles: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const asked: Json = { namespace: 'offsets', limit: 7, format: 'json' };
+      const { value, hint } = await call('memory_list', cursor === undefined ? asked : { ...asked, cursor });
+      titles.push(...(value['memories'] as Json[]).map(({ title }) => String(title)));
+      if (cursor !== undefined) assert.equal(value['next_offset'], undefined);
+      if (cursor !== undefined && value['truncated'] === true)
+        assert.match(hint, /go on with its "next_cursor"\./);
+      cursor = value['next_cursor'] as string | undefined;
+      pages += 1;
+    } while (cursor !== undefined);
+    assert.ok(pages > 2);
+    assert.deepEqual(
+      titles.sort(),
+      [0, 1, 2, 3, 4, 5, 6].map((n) => `row ${n}`),
+    );
+  });
+
   it('of the archive leads to every row, once', async () => {
     await call('memory_forget', { namespace: 'offsets' });
     const titles: string[] = [];
