@@ -13,11 +13,13 @@ export const cursorField = z
   .describe('The next_cursor of the page before, with the same filter')
   .optional();
 
-/** How the answer of a list with cursors and offsets ends. */
-export const cursorPageEnd = {
-  ...pageEnd,
+/** How the answer of a list with cursors ends. */
+export const cursorEnd = {
   next_cursor: z.string().describe('There are more rows: give this as cursor').optional(),
 } as const;
+
+/** The same for a list that has offsets too. */
+export const cursorPageEnd = { ...pageEnd, ...cursorEnd } as const;
 
 /** Where a page ends: what orders the list, of its last row. */
 type Place = readonly (string | number)[];
@@ -25,7 +27,7 @@ type Place = readonly (string | number)[];
 /** The input of such a list. A cursor is bound to all of it that does not say how much is shown, and how. */
 interface Asked {
   readonly cursor?: string | undefined;
-  readonly offset: number;
+  readonly offset?: number;
   readonly limit: number;
   readonly format?: unknown;
 }
@@ -54,7 +56,7 @@ export function pageCursor<P extends Place>(
   operation: string,
   asked: Asked,
 ): Result<PageCursor<P>> {
-  const { cursor, offset, limit: _limit, format: _format, ...filter } = asked;
+  const { cursor, offset = 0, limit: _limit, format: _format, ...filter } = asked;
   const digestOf = (place: string) =>
     createHmac('sha256', keyOf(services))
       .update(canonicalJson([FORM, operation, filter, place]))

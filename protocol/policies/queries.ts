@@ -7,7 +7,12 @@ import type { PendingAction, PendingState } from './pending-kind.js';
 export interface GovernanceQueries {
   readonly 'list-pendings': Ask<
     ListPendings,
-    { readonly pending: readonly ShownPending[]; readonly truncated: boolean }
+    {
+      readonly pending: readonly ShownPending[];
+      readonly truncated: boolean;
+      /** Where the page ends; null when it is the last one. */
+      readonly next: PendingPlace | null;
+    }
   >;
   readonly 'undecided-pendings': Ask<UndecidedPendings, { readonly ids: readonly string[] }>;
   readonly 'spent-pendings': Ask<
@@ -23,6 +28,9 @@ export interface GovernanceQueries {
   >;
 }
 
+/** What orders pending actions, of one of them. */
+export type PendingPlace = readonly [requestedAt: Instant, id: string];
+
 /**
  * Pending actions, the newest first. A viewer sees those that it requested and those that it may decide (`mayKnow`).
  * Truncated where the actions are too long for one answer.
@@ -33,6 +41,8 @@ export interface ListPendings {
   readonly status: PendingState | null;
   readonly namespace: string | null;
   readonly limit: number;
+  /** Only actions behind this place. */
+  readonly after?: PendingPlace | undefined;
   readonly viewer: Viewer;
   readonly now: Instant;
 }

@@ -3,10 +3,11 @@ import { PENDING_LIST_DEFAULT, PENDING_LIST_MAX } from '../../../protocol/base/l
 import type { Instant } from '../../../protocol/base/meanings.js';
 import { failed, ok } from '../../../protocol/base/result.js';
 import { PENDING_STATES } from '../../../protocol/policies/pending-kind.js';
-import type { ShownPending } from '../../../protocol/policies/queries.js';
+import type { PendingPlace, ShownPending } from '../../../protocol/policies/queries.js';
 import { rulingViewer } from '../../identity/caller.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
+import { cursorEnd, cursorField, pageCursor } from '../../pipeline/page-cursor.js';
 
 const pending = z.looseObject({
   id: z.string(),
@@ -40,6 +41,7 @@ export const memoryPendingList = defineOperation({
     status: z.enum(PENDING_STATES).describe('Only actions in this state').optional(),
     namespace: fields.namespace.describe('Only actions in this namespace').optional(),
     limit: fields.listLimit(PENDING_LIST_DEFAULT, PENDING_LIST_MAX, 'actions'),
+    cursor: cursorField,
   }),
   output: z.object({
     pending: z.array(pending),
@@ -48,6 +50,7 @@ export const memoryPendingList = defineOperation({
       .boolean()
       .optional()
       .describe('True when older actions are left out, because the answer would be too long'),
+    ...cursorEnd,
     owner_scope: z.string().nullable().describe('Null for a caller that sees all'),
   }),
   effect: 'read',
@@ -68,10 +71,14 @@ export const memoryPendingList = defineOperation({
     },
     examples: ['pending list --status pending'],
   },
-  run: async ({ caller, services, now }, { status = null, namespace = null, limit }) => {
+  run: async (call, input) => {
+    const cursor = pageCursor<PendingPlace>(call, 'memory_pending_list', input);
+    if (!cursor.ok) return cursor;
+    const { caller, services, now } = call;
+    const { status = null, namespace = null, limit } = input;
     const viewer = rulingViewer(caller);
     const listed = await services.store.query({
-      ...{ kind: 'list-pendings', status, namespace, limit, viewer, now },
+      ...{ kind: 'list-pendings', status, namespace, limit, viewer, now, after: cursor.value.after },
     });
     if (!listed.ok) return failed(listed.error);
     const rows = listed.value.pending.map((action) => shownPending(action, now));
@@ -79,6 +86,7 @@ export const memoryPendingList = defineOperation({
       pending: rows,
       count: rows.length,
       ...(listed.value.truncated ? { truncated: true } : {}),
+      ...cursor.value.end({ next: listed.value.next, nextOffset: null }),
       owner_scope: viewer.all ? null : caller.agentId,
     });
   },

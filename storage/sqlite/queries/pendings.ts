@@ -17,6 +17,7 @@ import type {
   AskRegistered,
   CountPendings,
   ListPendings,
+  PendingPlace,
   SpentPendings,
   UndecidedPendings,
 } from '../../../protocol/policies/queries.js';
@@ -36,24 +37,34 @@ export function listPendings(
   { statements, find }: QueryParts,
   query: ListPendings,
 ): Answers['list-pendings'] {
-  const { status, namespace, viewer, limit, now } = query;
+  const { status, namespace, viewer, limit, after, now } = query;
   const where = { ...(status === null ? {} : { status }), ...(namespace === null ? {} : { namespace }) };
-  const asked = { where, order: { by: 'requested_at', descending: true }, limit, skipDamaged: true };
+  const asked = {
+    ...{ where, order: { by: 'requested_at', descending: true }, skipDamaged: true },
+    // One more says whether the list goes on.
+    ...{ limit: limit + 1, ...(after === undefined ? {} : { after }) },
+  };
   const images: PendingAction[] = [];
   let bytes = 0;
   let truncated = false;
+  let last: PendingPlace | null = null;
+  let next: PendingPlace | null = null;
   for (const { row, sql } of find.rows(PENDINGS, asked, { viewer, now })) {
     bytes += String(sql['payload']).length;
-    truncated = images.length > 0 && bytes > PENDING_LIST_BYTES_MAX;
-    if (truncated) break;
+    truncated = images.length > 0 && images.length < limit && bytes > PENDING_LIST_BYTES_MAX;
+    if (truncated || images.length === limit) {
+      next = last;
+      break;
+    }
     images.push(row);
+    last = [row.requested_at, String(sql['id'])];
   }
   const pending = images.map((image) => {
     const { pending_id } = image;
     const votes = find.count(VOTES, { pending_id, decision: 'approve' });
     return { ...image, votes, payload: proposalFor(image, statements, query) };
   });
-  return { pending, truncated };
+  return { pending, truncated, next };
 }
 
 /**
