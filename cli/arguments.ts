@@ -107,6 +107,12 @@ function unknownFlag(spec: ArgumentSpec, word: string): Result<never> {
   const typed = word.replace(/=.*$/s, '');
   const known = [...spec.flags.map(({ name }) => name), ...Object.keys(spec.aliases ?? {})];
   const near = typed.startsWith('--') ? nearest(typed.slice(2), known) : null;
-  const hint = near === null ? '' : `; did you mean --${near}?`;
+  const isText = /\s/.test(typed) && spec.positionals.length > 0;
+  const hint =
+    near !== null
+      ? `; did you mean --${near}?`
+      : isText
+        ? '; write -- before a text that begins with a dash'
+        : '';
   return fail('UNKNOWN_FIELD', `unknown flag ${typed}${hint}`, { fields: [typed] });
 }

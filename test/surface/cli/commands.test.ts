@@ -188,6 +188,8 @@ describe('a sentence without a title', () => {
     const piped = await runAlone(home, ['store', '-', '--json'], { stdin: '\n# Rollback\n\n1. Stop it\n' });
     const { title, content } = json(piped.out);
     assert.deepEqual([title, content], ['Rollback', '\n# Rollback\n\n1. Stop it\n']);
+    const dashed = await mnemesh('store', '--json', '--', '--all my thoughts');
+    assert.equal(json(dashed.out).title, '--all my thoughts');
     const named = json((await mnemesh('store', 'x y z', '-T', 'Letters', '--json')).out);
     assert.equal(named.title, 'Letters');
   });
@@ -231,6 +233,7 @@ describe('what the command line refuses', () => {
       /missing required argument: <content>[\s\S]*Usage: mnemesh store <content>/,
     ],
     [['get'], 2, /missing required argument: <id>/],
+    [['store', '--all my thoughts'], 2, /unknown flag --all my thoughts; write -- before a text/],
     [['get', 'a', 'b'], 2, /unexpected argument "b"/],
     [['get', '../etc'], 2, /<id>: id may only hold/],
     [['get', 'nothing'], 1, /^error: memory not found\n$/],
