@@ -15,8 +15,14 @@ export interface DocumentedFlag extends Flag {
   readonly required?: boolean | undefined;
   /** The values that it takes, if it takes only a few. */
   readonly choices?: readonly string[] | undefined;
+  /** Words that completions offer where it takes others too. */
+  readonly suggestions?: readonly string[] | undefined;
   readonly path?: PathKind | undefined;
 }
+
+/** The words that completions offer as a value. */
+export const wordsOf = ({ choices, suggestions }: Pick<DocumentedFlag, 'choices' | 'suggestions'>) =>
+  choices ?? suggestions;
 
 /** An argument that is given by its position. */
 export interface Positional {

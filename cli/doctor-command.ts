@@ -1,5 +1,5 @@
 import { inspectConfiguration } from '../node/config/load-settings.js';
-import type { Settings } from '../node/config/settings.js';
+import { type Profile, profileOf } from '../node/config/tool-profile.js';
 import { countToolTokens, examineNode, examineRemotes } from '../node/doctor/examine-node.js';
 import type { DoctorReport } from '../node/doctor/report.js';
 import { fail, failed, ok, type Result } from '../protocol/base/result.js';
@@ -39,7 +39,7 @@ export const doctorCommand = defineCommand({
   examples: [
     'doctor',
     'doctor --json --fail-on-warn',
-    'doctor --tokens --profile full --raw-table',
+    'doctor --tokens --profile core,graph --raw-table',
     'doctor --remote https://other.example:9077',
   ],
   run: examine,
@@ -58,10 +58,11 @@ async function examine(parsed: ParsedArguments, terminal: Terminal): Promise<Res
   const problem = contradiction(parsed, nodes.length > 0);
   if (problem !== null) return fail('INVALID_ARGUMENT', problem);
   const configuration = inspectConfiguration(...settingSources(parsed, flags.value));
-  if (isSet(parsed, 'raw-table')) return rawTable(configuration.settings.profile, parsed, terminal);
+  const profile = profileOf(configuration.settings.profile);
+  if (isSet(parsed, 'raw-table')) return rawTable(profile, parsed, terminal);
   const key = isSet(parsed, 'send-api-key') ? (configuration.settings.apiKey?.reveal() ?? null) : null;
   const more = {
-    tokens: isSet(parsed, 'tokens') ? configuration.settings.profile : undefined,
+    tokens: isSet(parsed, 'tokens') ? profile : undefined,
     hooks: isSet(parsed, 'hooks'),
   };
   const report = nodes.length > 0 ? await examineRemotes(nodes, key) : await examineNode(configuration, more);
@@ -81,7 +82,7 @@ function contradiction(parsed: ParsedArguments, remote: boolean): string | null 
 
 /** Only the counts, for spreadsheets and scripts. */
 async function rawTable(
-  profile: Settings['profile'],
+  profile: Profile,
   parsed: ParsedArguments,
   terminal: Terminal,
 ): Promise<Result<number>> {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { inspectConfiguration } from '../node/config/load-settings.js';
 import { warnOfLooseModes } from '../node/config/loose-modes.js';
+import { profileOf } from '../node/config/tool-profile.js';
 import { stderrLog } from '../node/log.js';
 import { systemClock, systemRandom, systemScheduler } from '../node/seams.js';
 import { failed, ok, type Result } from '../protocol/base/result.js';
@@ -17,7 +18,7 @@ export const mcpCommand = defineCommand({
   name: 'mcp',
   summary: 'Serve an MCP client over standard input and output.',
   flags: SETTINGS_OF_MCP.map((key) => settingFlag(key)),
-  examples: ['mcp', 'mcp --profile full'],
+  examples: ['mcp', 'mcp --profile admin', 'mcp --profile core,graph'],
   run: serveMcp,
 });
 
@@ -44,7 +45,8 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const runner = openRunner(settings, openNode, loadNode);
   reload = () => void runner.reloadHooks();
   await serveStdio({
-    profile: settings.profile,
+    profile: profileOf(settings.profile),
+    hints: settings,
     identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),
     runner,
     nag: { first: settings.captureNagThreshold, second: settings.captureNagEscalateThreshold },

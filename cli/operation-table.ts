@@ -1,4 +1,4 @@
-import type { Family } from '../node/pipeline/operation.js';
+import type { Family } from '../node/config/tool-families.js';
 import type { CliOperation } from './operation-flags.js';
 
 /** An operation's command, before the operation is loaded. */

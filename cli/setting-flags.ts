@@ -26,6 +26,7 @@ export function settingFlag(key: Setting['key'], doc?: string): DocumentedFlag {
     kind: 'value',
     value: row.flag.value ?? value,
     ...(row.oneOf === undefined ? {} : { choices: row.oneOf }),
+    suggestions: row.flag.suggestions,
     ...(row.type === 'path' ? { path: 'file' as const } : {}),
     doc: line,
   };
@@ -61,7 +62,9 @@ const nameOf = ({ flag }: Flagged) => flag.name.replace(/^--/, '');
 
 function readValue(row: Flagged, text: string): Result<unknown> {
   if (row.type === 'list') return ok(listOf(text));
-  return row.type === 'integer' ? numberOf(row, text) : ok(text);
+  if (row.type === 'integer') return numberOf(row, text);
+  const problem = row.check?.(text) ?? null;
+  return problem === null ? ok(text) : fail('VALIDATION_FAILED', `${row.flag.name}: ${problem}`);
 }
 
 function numberOf(row: Flagged, text: string): Result<number | null> {

@@ -128,6 +128,7 @@ import { settlePendingCommand, votePendingCommand } from './policies/decide-pend
 import { dropDecidedCommand } from './policies/drop-decided.js';
 import { endSessionsCommand, forgetDecisionCommand } from './policies/forget-decision.js';
 import { lookAtActionCommand } from './policies/look-at-action.js';
+import { noteSchemaDenialCommand } from './policies/note-schema-denial.js';
 import { pendingKind } from './policies/pending-kind.js';
 import type { GovernanceQueries } from './policies/queries.js';
 import * as policiesReads from './policies/reads.js';
@@ -312,6 +313,7 @@ const DECLARED = [
   pruneEventsCommand,
   passEventsCommand,
   noteVetoCommand,
+  noteSchemaDenialCommand,
   beginModelCallCommand,
   endModelCallCommand,
   beginJobCommand,

@@ -1,4 +1,4 @@
-import { PROGRAM } from '../command.js';
+import { PROGRAM, wordsOf } from '../command.js';
 import {
   ALL_COMMANDS,
   type CommandNode,
@@ -72,10 +72,11 @@ function commandCase({ name, flags, positionals }: CommandNode): string {
   const names = (flag: (typeof flags)[number]) => typedNames(flag).join('|');
   const values = flags.filter(({ kind }) => kind !== 'switch');
   const rows = values.map((flag) => {
-    if (flag.choices !== undefined) return `${names(flag)}) values=${lines(flag.choices)} ;;`;
+    const words = wordsOf(flag);
+    if (words !== undefined) return `${names(flag)}) values=${lines(words)} ;;`;
     return flag.path === undefined ? null : `${names(flag)}) files=${flag.path} ;;`;
   });
-  const free = values.filter(({ choices, path }) => choices === undefined && path === undefined);
+  const free = values.filter((flag) => wordsOf(flag) === undefined && flag.path === undefined);
   const standing = positionals.flatMap(({ choices }) => choices ?? []);
   const path = positionals.find((each) => each.path !== undefined)?.path;
   const otherwise = [

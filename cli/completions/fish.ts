@@ -1,4 +1,4 @@
-import { type DocumentedFlag, PROGRAM } from '../command.js';
+import { type DocumentedFlag, PROGRAM, wordsOf } from '../command.js';
 import { GLOBAL_FLAGS } from '../global-flags.js';
 import {
   ALL_COMMANDS,
@@ -64,12 +64,13 @@ function commandLines({ name, flags, positionals }: CommandNode): string[] {
 }
 
 function flagLine(name: string, flag: DocumentedFlag): string {
+  const words = wordsOf(flag);
   const short = flag.short === undefined ? '' : ` -s ${flag.short}`;
   const value =
     flag.kind === 'switch'
       ? ''
-      : flag.choices !== undefined
-        ? ` -x -a ${fish(flag.choices.join(' '))}`
+      : words !== undefined
+        ? ` -x -a ${fish(words.join(' '))}`
         : flag.path === undefined
           ? ' -x'
           : ' -r -F';

@@ -1,4 +1,4 @@
-import { type DocumentedFlag, type Positional, PROGRAM } from '../command.js';
+import { type DocumentedFlag, type Positional, PROGRAM, wordsOf } from '../command.js';
 import { GLOBAL_FLAGS } from '../global-flags.js';
 import {
   ALL_COMMANDS,
@@ -81,8 +81,9 @@ const positionalSpec = (each: Positional) =>
     `${each.required === false ? ':' : ''}:${plain(each.name)}:${action(each) === ' ' ? '( )' : action(each)}`,
   );
 
-function action({ choices, path }: Pick<DocumentedFlag, 'choices' | 'path'>): string {
-  if (choices !== undefined) return `(${choices.join(' ')})`;
+function action({ path, ...words }: Pick<DocumentedFlag, 'choices' | 'suggestions' | 'path'>): string {
+  const offered = wordsOf(words);
+  if (offered !== undefined) return `(${offered.join(' ')})`;
   if (path === undefined) return ' ';
   return path === 'folder' ? '_files -/' : '_files';
 }

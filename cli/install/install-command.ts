@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { inspectConfiguration } from '../../node/config/load-settings.js';
 import { absolutePath } from '../../node/config/paths.js';
 import { replaceFile } from '../../node/config/replace-file.js';
+import { profileOf } from '../../node/config/tool-profile.js';
 import { clientAgentId } from '../../node/identity/local-caller.js';
 import { instructionsFor } from '../../node/mcp/instructions.js';
 import { PrivateFile } from '../../node/private-file.js';
@@ -153,7 +154,7 @@ function placeOf(parsed: ParsedArguments): Result<Place> {
 function instructionsOf(parsed: ParsedArguments): Place | null {
   if (isSet(parsed, 'no-instructions') || flagValue(parsed, 'hook') !== undefined) return null;
   const project = flagValue(parsed, 'project');
-  const lines = instructionsFor('core').split('\n');
+  const lines = instructionsFor(profileOf('core')).split('\n');
   return instructionsPlace(parsed.positionals[0]!, project === undefined ? null : absolutePath(project), [
     '## Memory (mnemesh)',
     '',

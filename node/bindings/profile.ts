@@ -1,12 +1,9 @@
+import type { Profile } from '../config/tool-profile.js';
 import type { Operation } from '../pipeline/operation.js';
 
-export type Profile = 'core' | 'full';
-
-/** The tools that a profile lists: `core` has seven, `full` everything that has an MCP binding. */
+/** The tools that a profile lists: those of its families. */
 export function listedTools(operations: readonly Operation[], profile: Profile): readonly Operation[] {
-  return operations.filter(
-    (operation) => operation.mcp !== undefined && (profile === 'full' || operation.core),
-  );
+  return operations.filter(({ mcp, family }) => mcp !== undefined && profile.includes(family));
 }
 
 /** The tool of that name, when this profile may call it. */
@@ -15,10 +12,12 @@ export function callableTool(
   profile: Profile,
   name: string,
 ): Operation | undefined {
-  return operations.find(
-    (operation) =>
-      operation.name === name &&
-      operation.mcp !== undefined &&
-      (profile === 'full' || operation.core || operation.mcp.always === true),
-  );
+  const tool = toolNamed(operations, name);
+  return tool !== undefined && (profile.includes(tool.family) || tool.mcp?.always === true)
+    ? tool
+    : undefined;
 }
+
+/** The tool of that name, in whichever profile. */
+export const toolNamed = (operations: readonly Operation[], name: string): Operation | undefined =>
+  operations.find((operation) => operation.name === name && operation.mcp !== undefined);

@@ -20,8 +20,6 @@ const NOT_READ = [
   'logging.structured',
   'logging.rotation',
   'logging.filename_prefix',
-  'mcp.profile_hint_in_errors',
-  'mcp.allowlist',
   'permissions',
   'scoring',
   'transcripts',

@@ -2,6 +2,8 @@ import { storeNamespaceProblem } from '../../protocol/base/ids.js';
 import * as limits from '../../protocol/base/limits.js';
 import { MODEL_ALIASES } from './model-vendors.js';
 import type { SettingRows } from './setting-row.js';
+import { familyGrantOf } from './tool-allowlist.js';
+import { PROFILE_WORDS, profileProblem } from './tool-profile.js';
 
 /** Selectors of the embedder (interface §2.12, "Backends"). */
 export const EMBED_BACKENDS = [
@@ -147,15 +149,33 @@ export const SERVICE_ROWS = {
   profile: {
     type: 'text',
     default: 'core',
-    oneOf: ['core', 'full'],
+    check: profileProblem,
     flag: {
       name: '--profile',
       of: 'mcp',
-      doc: 'Tools to offer: core has seven, full has all ({env}; default {default})',
+      value: 'names',
+      suggestions: PROFILE_WORDS,
+      doc: 'Tools to offer: profiles and families, separated by commas ({env}; default {default})',
     },
     env: 'SVC_PROFILE',
     config: 'mcp.profile',
-    doc: 'Tools that mcp offers: core or full.',
+    doc: 'Tools that an MCP session offers: profiles (`core`, `graph`, `admin`, `power`, `full`) and families of tools, separated by commas.',
+  },
+  profileHints: {
+    type: 'boolean',
+    default: false,
+    config: 'mcp.profile_hint_in_errors',
+    doc: 'Name the family of a tool that the profile does not offer, and how to load it, in the error of its call.',
+  },
+  toolAllowlist: {
+    type: 'tables',
+    named: 'agent',
+    lists: 'families',
+    default: null,
+    config: 'mcp.allowlist',
+    parse: familyGrantOf,
+    defaultDoc: 'no allowlist',
+    doc: 'Families of tools that agents may use, each an entry `"<agent id or its beginning>" = ["<family>"]` of the section `[mcp.allowlist]`; `full` means all. The id goes before the longest beginning, and that before `*`; other agents may use none.',
   },
   observationsTtlDays: {
     type: 'integer',

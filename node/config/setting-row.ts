@@ -8,6 +8,8 @@ export interface SettingFlag {
   readonly of: 'every' | 'serve' | 'mcp';
   /** The placeholder for the value in help; by default it follows from the type. */
   readonly value?: string;
+  /** Words that completions offer, of which the value may hold several. */
+  readonly suggestions?: readonly string[];
   /** How the text of a number must look, instead of the bounds of the row; the loader checks those. */
   readonly form?: { readonly match: RegExp; readonly problem: string };
   /** The line in help; `{env}` and `{default}` are replaced by those of the row. */
@@ -55,6 +57,8 @@ interface TablesRow extends Row<'tables', readonly unknown[]> {
   readonly parse: (table: Readonly<Record<string, unknown>>) => object | string;
   /** Where each table is a section of its own, `[key."name"]`: the member that holds its name. */
   readonly named?: string;
+  /** Where each is an entry `"name" = [values]` of the section `[key]`: the member that holds the values. */
+  readonly lists?: string;
 }
 
 /**

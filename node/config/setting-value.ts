@@ -134,7 +134,7 @@ function fromToml(row: SettingRow, value: unknown): unknown {
     list: Array.isArray(value) && value.every((item) => typeof item === 'string'),
     tables: tablesOf(row, value) !== null,
   }[row.type];
-  if (!fits) return new Unfit(`must be ${TYPE_WORDS[row.type]}`);
+  if (!fits) return new Unfit(`must be ${typeWords(row)}`);
   if (row.type === 'secret') return secret(row, value as string);
   if (row.type === 'tables') return parsed(row.parse, tablesOf(row, value)!);
   const isNumber = row.type === 'integer' || row.type === 'number';
@@ -143,10 +143,11 @@ function fromToml(row: SettingRow, value: unknown): unknown {
 
 /** The tables of a row, those of sections with their names; null for another value. */
 function tablesOf(row: SettingRow, value: unknown): readonly Table[] | null {
-  const named = row.type === 'tables' ? row.named : undefined;
+  const { named, lists } = row.type === 'tables' ? row : {};
   if (named === undefined) return Array.isArray(value) && value.every(isTable) ? value : null;
   if (!isTable(value)) return null;
   const sections = Object.entries(value);
+  if (lists !== undefined) return sections.map(([name, values]) => ({ [named]: name, [lists]: values }));
   return sections.every(([, section]) => isTable(section))
     ? sections.map(([name, section]) => ({ ...(section as Table), [named]: name }))
     : null;
@@ -162,6 +163,9 @@ const TYPE_WORDS = {
   list: 'a list of texts',
   tables: 'a list of tables',
 };
+
+const typeWords = (row: SettingRow): string =>
+  row.type === 'tables' && row.named !== undefined ? 'a section' : TYPE_WORDS[row.type];
 
 function secret(row: SettingRow, text: string): Secret | Unfit {
   const problem = row.check?.(text) ?? null;

@@ -1,5 +1,6 @@
-import { listedTools, type Profile } from '../bindings/profile.js';
+import { listedTools } from '../bindings/profile.js';
 import { toolRow } from '../bindings/tool-list.js';
+import { type Profile, profileName } from '../config/tool-profile.js';
 import type { Operation } from '../pipeline/operation.js';
 import type { CountTokens } from '../semantics/budget.js';
 import { type Section, SectionBuilder } from './report.js';
@@ -9,7 +10,7 @@ const LIST_TOKENS_HIGH = 8000;
 
 /** The share of the tool list in an agent's context, in cl100k tokens. */
 export interface ToolTokens {
-  readonly profile: Profile;
+  readonly profile: string;
   readonly tools: readonly { readonly name: string; readonly family: string; readonly tokens: number }[];
   readonly count: number;
   /** Of the whole answer to `tools/list`, so slightly more than the sum of the tools. */
@@ -25,7 +26,7 @@ export function toolTokens(
   const listed = listedTools(operations, profile);
   const rows = listed.map(toolRow);
   return {
-    profile,
+    profile: profileName(profile),
     tools: listed.map(({ name, family }, index) => ({
       name,
       family,

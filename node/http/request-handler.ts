@@ -311,7 +311,8 @@ export class RequestHandler {
   async #serve(exchange: Exchange, route: ServiceRoute): Promise<void> {
     exchange.state = 'running';
     try {
-      const reply = await route.reply();
+      const agent = exchange.request.headers['x-agent-id'];
+      const reply = await route.reply(typeof agent === 'string' ? agent : null);
       exchange.send(reply.status, reply.contentType, reply.body, reply.headers);
     } catch (error) {
       this.#report(exchange, error);

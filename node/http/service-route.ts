@@ -37,7 +37,8 @@ export interface ServiceRoute {
   readonly undescribed?: true;
   /** True when it exists only under the API prefix. */
   readonly prefixed?: true;
-  readonly reply: () => Reply | Promise<Reply>;
+  /** The agent is that of the header. */
+  readonly reply: (agentId: string | null) => Reply | Promise<Reply>;
 }
 
 /** The paths of a service route, or of a stream. */

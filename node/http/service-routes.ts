@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { listedTools } from '../bindings/profile.js';
-import { toolRow } from '../bindings/tool-list.js';
+import { type ToolRow, toolRow } from '../bindings/tool-list.js';
+import { permittedFamilies } from '../config/tool-allowlist.js';
+import { profileOf } from '../config/tool-profile.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
@@ -101,9 +103,11 @@ function metricsRoute({ services, metrics, inflight, streams }: ServiceRouteOpti
   };
 }
 
-/** The tools of the daemon's MCP profile, as an MCP server of this node lists them (reference-http §1, row 20). */
+/** The tools of the daemon's MCP profile that the agent may use, as an MCP server of this node lists them (reference-http §1, row 20). */
 function toolsRoute({ services, operations }: ServiceRouteOptions): ServiceRoute {
-  let text: string | null = null;
+  const { toolAllowlist, profile } = services.settings;
+  const listed = listedTools(operations, profileOf(profile));
+  let rows: readonly ToolRow[] | null = null;
   return {
     kind: 'service',
     name: 'tools_list',
@@ -113,9 +117,11 @@ function toolsRoute({ services, operations }: ServiceRouteOptions): ServiceRoute
     always: false,
     prefixed: true,
     responses: { 200: { description: 'The tools', contentType: JSON_TYPE, schema: TOOLS } },
-    reply: () => {
-      text ??= JSON.stringify({ tools: listedTools(operations, services.settings.profile).map(toolRow) });
-      return { status: 200, contentType: JSON_TYPE, body: text };
+    reply: (agentId) => {
+      rows ??= listed.map(toolRow);
+      const permitted = permittedFamilies(toolAllowlist, agentId ?? '');
+      const tools = rows.filter((_, index) => permitted.includes(listed[index]!.family));
+      return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ tools }) };
     },
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RECALL_LIMIT_MAX, TTL_CONFIGURED_SECONDS_MAX } from '../../protocol/base/limits.js';
 import { TIERS } from '../../protocol/memory/memory.js';
 import type { Settings } from '../config/settings.js';
+import { FAMILIES } from '../config/tool-families.js';
 import type { Answer } from '../pipeline/answer.js';
 import { agentId, namespace } from '../pipeline/fields.js';
 
@@ -11,7 +12,7 @@ import { agentId, namespace } from '../pipeline/fields.js';
  */
 
 /** Both ends must speak the same form; a process that meets another one works without the daemon. */
-export const LOCAL_PROTOCOL = 3;
+export const LOCAL_PROTOCOL = 4;
 
 /** Null: for ever. */
 const seconds = z.int().positive().max(TTL_CONFIGURED_SECONDS_MAX).nullable();
@@ -69,7 +70,7 @@ export const callSchema = z.strictObject({
   }),
   input: z.record(z.string(), z.unknown()),
   unknownFields: z.enum(['refuse', 'ignore']),
-  profile: z.enum(['core', 'full']).optional(),
+  profile: z.array(z.enum(FAMILIES)).min(1).max(FAMILIES.length).readonly().optional(),
   key: z.uuid(),
   again: z.boolean(),
 });

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { nearest } from '../../protocol/base/nearest.js';
 import { type Failure, failed, failure, type Result } from '../../protocol/base/result.js';
-import type { Profile } from '../bindings/profile.js';
+import type { Profile } from '../config/tool-profile.js';
 import type { Caller } from '../identity/caller.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { ProgressReport } from '../pipeline/call.js';

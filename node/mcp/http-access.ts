@@ -15,6 +15,7 @@ export function httpAccess(
   agentId: string | undefined,
 ): SessionAccess {
   return {
+    loads: (profile) => `open a session at /mcp?profile=${profile}`,
     open: () => Promise.resolve(),
     close: () => Promise.resolve(),
     deadlineMs: () => services.clock.monotonicMs() + services.settings.requestTimeoutMs,

@@ -3,7 +3,8 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import * as limits from '../../protocol/base/mcp-limits.js';
 import type { Failure } from '../../protocol/base/result.js';
 import type { Clock, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
-import type { Profile } from '../bindings/profile.js';
+import { permittedFamilies } from '../config/tool-allowlist.js';
+import { type Profile, profileOf, profileProblem } from '../config/tool-profile.js';
 import { type HttpCallers, httpCallers } from '../identity/http-caller.js';
 import type { Services } from '../pipeline/call.js';
 import { CaptureNag } from './capture-nag.js';
@@ -102,9 +103,8 @@ export class HttpSessions {
   private async open(request: SessionRequest): Promise<Response> {
     const { settings } = this.parts.services;
     const { profile = null } = request;
-    if (profile !== null && profile !== 'core' && profile !== 'full') {
-      return refusal(400, INVALID_REQUEST, 'profile must be core or full');
-    }
+    const problem = profileProblem(profile ?? '');
+    if (problem !== null) return refusal(400, INVALID_REQUEST, `profile: ${problem}`);
     const agentId = agentOf(request.headers);
     const caller = this.callers(agentId, null, false);
     if (!caller.ok) return refusal(400, INVALID_REQUEST, caller.error.message, caller.error);
@@ -113,7 +113,11 @@ export class HttpSessions {
       const message = 'every MCP session of this node is in use: end one, or try again later';
       return refusal(503, REFUSED, message, { code: 'OVERLOADED', message });
     }
-    const session = await this.begin(owner, agentId, profile ?? settings.profile);
+    const permitted = permittedFamilies(settings.toolAllowlist, caller.value.agentId);
+    const asked = profileOf(profile ?? settings.profile);
+    // A client on the network chooses its profile itself, so the allowlist bounds what it may choose.
+    const offered = asked.filter((family) => permitted.includes(family));
+    const session = await this.begin(owner, agentId, offered);
     const response = await this.pass(session, request);
     // What the library refuses has no session.
     if (session.transport.sessionId === undefined) await session.end();
@@ -134,7 +138,7 @@ export class HttpSessions {
       first: settings.captureNagThreshold,
       second: settings.captureNagEscalateThreshold,
     });
-    const tools = new NodeTools(profile, httpAccess(services, this.callers, agentId), nag);
+    const tools = new NodeTools(profile, httpAccess(services, this.callers, agentId), nag, settings);
     const server = createMcpServer(tools);
     await server.connect(transport);
     const end = async () => {

@@ -14,6 +14,7 @@ export interface LocalTools {
 
 /** The access of a client that started this process: it is whoever the process is. */
 export const localAccess = (tools: LocalTools, identity: LocalIdentity): SessionAccess => ({
+  loads: (profile) => `start the server with --profile ${profile}`,
   open: () => tools.open(),
   close: () => tools.close(),
   callerOf: (operation, args, clientName) =>

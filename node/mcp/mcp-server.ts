@@ -7,7 +7,7 @@ import type {
   ServerResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { Profile } from '../bindings/profile.js';
+import type { Profile } from '../config/tool-profile.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import { VERSION } from '../version.js';
@@ -24,6 +24,8 @@ export interface Tools {
   readonly profile: Profile;
   /** The rows of the tools, with what the version of the session has. */
   list(features: VersionFeatures): Promise<readonly object[]>;
+  /** What is said of a tool that the session does not have. */
+  unknown(name: string, clientName: string | null): Promise<string>;
   /** Null when there is no such tool in this profile. */
   call(name: string, args: Record<string, unknown>, context: CallContext): Promise<CallToolResult | null>;
   /** Runs an operation that reads. */
@@ -113,11 +115,14 @@ class McpSession {
     this.name(from);
     this.version = versionFor(from['protocolVersion']);
     const { later } = featuresOf(this.version);
+    const { profile } = this.tools;
+    // They name the tools of core, which an allowlist may withhold.
+    const instructed = later && profile.includes('core');
     return {
       protocolVersion: this.version,
       capabilities: later ? CAPABILITIES : FIRST_CAPABILITIES,
       serverInfo: { name: 'mnemesh', version: VERSION },
-      ...(later ? { instructions: instructionsFor(this.tools.profile) } : {}),
+      ...(instructed ? { instructions: instructionsFor(profile) } : {}),
     };
   }
 
@@ -138,7 +143,7 @@ class McpSession {
       await this.tell(lineOf(name, result), extra);
       return result;
     }
-    const message = `unknown tool: ${name.slice(0, TOOL_NAME_SHOWN_MAX)}`;
+    const message = await this.tools.unknown(name, this.clientName);
     throw new RpcError(METHOD_NOT_FOUND, message, { error: message, code: 'UNKNOWN_TOOL' });
   }
 

@@ -1,6 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { type Failure, failed, failure } from '../../protocol/base/result.js';
-import type { Profile } from '../bindings/profile.js';
+import type { Settings } from '../config/settings.js';
+import { permittedFamilies } from '../config/tool-allowlist.js';
+import { type Profile, profileName, profileOf } from '../config/tool-profile.js';
 import type { Answer } from '../pipeline/answer.js';
 import { CallOrder } from './call-order.js';
 import type { CallContext, NodeAccess } from './call-tool.js';
@@ -14,23 +16,31 @@ const unavailable = (error: unknown): Failure =>
 
 /** What a session reaches its node with. */
 export interface SessionAccess extends NodeAccess {
+  /** How a client gets the tools of this profile. */
+  loads(profile: string): string;
   /** Rejects when the memory cannot be opened. */
   open(): Promise<void>;
   close(): Promise<void>;
 }
 
+/** The settings that say what a session tells of tools that it does not have. */
+export type ProfileHints = Pick<Settings, 'profileHints' | 'toolAllowlist'>;
+
+const CAPABILITIES = 'memory_capabilities';
+const TOOL_NAME_SHOWN_MAX = 128;
+
 /** What the first call needs, and a session without calls does not. */
 const load = async () => {
-  const [{ OPERATIONS }, { callableTool }, tools] = await Promise.all([
+  const [{ OPERATIONS }, { callableTool, toolNamed }, tools] = await Promise.all([
     import('../operations/registry.js'),
     import('../bindings/profile.js'),
     import('./call-tool.js'),
   ]);
-  return { OPERATIONS, callableTool, ...tools };
+  return { OPERATIONS, callableTool, toolNamed, ...tools };
 };
 
-/** Lists that were asked for, which are the same in every session; making the whole one takes tens of milliseconds. */
-const LISTS = new Map<string, Promise<readonly object[]>>();
+/** Rows that were asked for, which are the same in every session; making all of them takes tens of milliseconds. */
+const ROWS = new Map<string, object>();
 
 async function listOf(profile: Profile, { annotations, structured }: VersionFeatures) {
   const [{ OPERATIONS }, { listedTools }, { toolRow }, features] = await Promise.all([
@@ -39,12 +49,19 @@ async function listOf(profile: Profile, { annotations, structured }: VersionFeat
     import('../bindings/tool-list.js'),
     import('../bindings/tool-features.js'),
   ]);
-  return listedTools(OPERATIONS, profile).map((operation) => ({
-    ...toolRow(operation),
-    ...(structured ? { title: features.titleOf(operation) } : {}),
-    ...(annotations ? { annotations: features.annotationsOf(operation) } : {}),
-    ...(structured ? { outputSchema: features.answerSchema(operation) } : {}),
-  }));
+  return listedTools(OPERATIONS, profile).map((operation) => {
+    const key = `${operation.name} ${annotations} ${structured}`;
+    const known = ROWS.get(key);
+    if (known !== undefined) return known;
+    const row = {
+      ...toolRow(operation),
+      ...(structured ? { title: features.titleOf(operation) } : {}),
+      ...(annotations ? { annotations: features.annotationsOf(operation) } : {}),
+      ...(structured ? { outputSchema: features.answerSchema(operation) } : {}),
+    };
+    ROWS.set(key, row);
+    return row;
+  });
 }
 
 /** The tools of a node, which opens in the background. */
@@ -56,6 +73,7 @@ export class NodeTools implements Tools {
     readonly profile: Profile,
     readonly access: SessionAccess,
     private readonly nag: CaptureNag,
+    private readonly hints: ProfileHints,
   ) {}
 
   /** Starts to open the node; a failure shows at the next call, which tries again. */
@@ -64,13 +82,24 @@ export class NodeTools implements Tools {
   }
 
   list(features: VersionFeatures): Promise<readonly object[]> {
-    const key = `${this.profile} ${features.annotations} ${features.structured}`;
-    let rows = LISTS.get(key);
-    if (rows === undefined) {
-      rows = listOf(this.profile, features);
-      LISTS.set(key, rows);
-    }
-    return rows;
+    return listOf(this.profile, features);
+  }
+
+  async unknown(name: string, clientName: string | null): Promise<string> {
+    const plain = `unknown tool: ${name.slice(0, TOOL_NAME_SHOWN_MAX)}`;
+    if (!this.hints.profileHints) return plain;
+    this.loaded ??= load();
+    const { OPERATIONS, toolNamed } = await this.loaded;
+    const tool = toolNamed(OPERATIONS, name);
+    if (tool === undefined || this.profile.includes(tool.family)) return plain;
+    const caller = this.access.callerOf(toolNamed(OPERATIONS, CAPABILITIES)!, {}, clientName);
+    // Who may not use a family hears nothing of it.
+    if (!caller.ok) return plain;
+    if (!permittedFamilies(this.hints.toolAllowlist, caller.value.agentId).includes(tool.family))
+      return plain;
+    const { family } = tool;
+    const words = profileName(profileOf(`${this.profile.join(',')},${family}`));
+    return `${plain}; it is of the family ${family}, which this session does not load: ${this.access.loads(words)}, or see its tools with memory_capabilities, family "${family}", include_schema true`;
   }
 
   async call(

@@ -1,19 +1,20 @@
 import type { Readable, Writable } from 'node:stream';
 import { PARENT_POLL_MS } from '../../protocol/base/limits.js';
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
-import type { Profile } from '../bindings/profile.js';
+import type { Profile } from '../config/tool-profile.js';
 import type { LocalIdentity } from '../identity/local-caller.js';
 import { CaptureNag, type NagThresholds } from './capture-nag.js';
 import { LineTransport } from './line-transport.js';
 import { type LocalTools, localAccess } from './local-access.js';
 import { createMcpServer } from './mcp-server.js';
-import { NodeTools } from './node-tools.js';
+import { NodeTools, type ProfileHints } from './node-tools.js';
 
 export interface StdioSession {
   readonly profile: Profile;
   readonly identity: LocalIdentity;
   readonly runner: LocalTools;
   readonly nag: NagThresholds;
+  readonly hints: ProfileHints;
   readonly input: Readable;
   readonly output: Writable;
   readonly scheduler: Scheduler;
@@ -32,7 +33,7 @@ export interface StdioSession {
 export async function serveStdio(session: StdioSession): Promise<void> {
   const transport = new LineTransport(session.input, session.output);
   const access = localAccess(session.runner, session.identity);
-  const tools = new NodeTools(session.profile, access, new CaptureNag(session.nag));
+  const tools = new NodeTools(session.profile, access, new CaptureNag(session.nag), session.hints);
   const server = createMcpServer(tools);
   let parentPoll: Timer | null = null;
 

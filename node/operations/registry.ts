@@ -278,8 +278,10 @@ export const OPERATIONS: readonly Operation[] = [
 ];
 
 export const CATALOGUE: Catalogue = {
-  tools: OPERATIONS.filter((operation) => operation.mcp !== undefined).map(
-    ({ name, family, summary, core }) => ({ name, family, summary, core }),
-  ),
+  tools: OPERATIONS.filter((operation) => operation.mcp !== undefined).map(({ name, family, summary }) => ({
+    name,
+    family,
+    summary,
+  })),
   describe: (name, verbose) => describeTool(OPERATIONS.find((known) => known.name === name)!, verbose),
 };

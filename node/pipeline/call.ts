@@ -7,9 +7,12 @@ import type { ObservedRecall } from '../../protocol/confidence/observe.js';
 import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { WriteSignature } from '../../protocol/memory/memory.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
+import type { SchemaDenial } from '../../protocol/policies/note-schema-denial.js';
 import type { Command } from '../../protocol/release.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
+import type { Family } from '../config/tool-families.js';
+import type { Profile } from '../config/tool-profile.js';
 import type { Caller } from '../identity/caller.js';
 import type { Models } from '../models/models.js';
 import type { Reranker } from '../semantics/reranker/reranker.js';
@@ -39,6 +42,8 @@ export interface TouchQueue {
   observeConfidence(recall: ObservedRecall): void;
   /** Records that a recall led to a memory. */
   consume(consumption: RecallConsumption): void;
+  /** Records at once that an agent may not see the schemas of tools; it resolves when that is done or has failed. */
+  noteSchemaDenial(denial: SchemaDenial): Promise<void>;
   /** Writes all pending entries. */
   flush(): Promise<void>;
 }
@@ -131,9 +136,8 @@ export interface Services extends ReadServices {
 export interface Catalogue {
   readonly tools: readonly {
     readonly name: string;
-    readonly family: string;
+    readonly family: Family;
     readonly summary: string;
-    readonly core: boolean;
   }[];
   /** The definition of a tool; `verbose` keeps the prose of its schema. */
   describe(name: string, verbose: boolean): ToolDefinition;
@@ -186,8 +190,8 @@ export interface Call<S extends ReadServices = Services> {
   readonly nowMs: number;
   readonly now: string;
   readonly services: S;
-  /** The MCP profile in force, or `full` where profiles do not exist. */
-  readonly profile: 'core' | 'full';
+  /** The MCP profile in force; every family where profiles do not exist. */
+  readonly profile: Profile;
   /** True for a call that may have run before, without an answer. Anything it already stored is found by its id. */
   readonly again: boolean;
   /** When the caller is answered in any case, in monotonic milliseconds. */

@@ -1,23 +1,11 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../protocol/base/errors.js';
 import type { Result } from '../../protocol/base/result.js';
+import type { Family } from '../config/tool-families.js';
 import type { Call, ReadCall } from './call.js';
 import type { OperationHooks } from './operation-hooks.js';
 import type { Picture } from './pictures.js';
 import type { Repeatable } from './repeatable.js';
-
-/** Tool families, in their fixed order (reference-mcp-cli §1.1). */
-export const FAMILIES = [
-  'core',
-  'lifecycle',
-  'graph',
-  'governance',
-  'power',
-  'meta',
-  'archive',
-  'other',
-] as const;
-export type Family = (typeof FAMILIES)[number];
 
 /** Where an operation's field comes from, and how its answer leaves, on HTTP. Paths are under `/api/v1`. */
 export interface HttpBinding {

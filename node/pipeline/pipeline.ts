@@ -1,6 +1,7 @@
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { ReadStore, Store } from '../../storage/port.js';
+import { FULL_PROFILE, type Profile } from '../config/tool-profile.js';
 import type { Caller } from '../identity/caller.js';
 import { type Answer, answerOf } from './answer.js';
 import { attest } from './attest.js';
@@ -26,7 +27,7 @@ export interface Request {
   readonly input: Readonly<Record<string, unknown>>;
   /** MCP tolerates unknown arguments; HTTP and the command line name and refuse them. */
   readonly unknownFields: 'refuse' | 'ignore';
-  readonly profile?: 'core' | 'full';
+  readonly profile?: Profile;
   /**
    * When the caller is answered in any case, in monotonic milliseconds: commands that still wait for the store then are
    * not begun.
@@ -143,7 +144,7 @@ async function runAttested(
     services: servicesOf(operation, services, { store, tokens, random }),
     ...(request.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
     ...(request.gone === undefined ? {} : { gone: request.gone }),
-    profile: request.profile ?? 'full',
+    profile: request.profile ?? FULL_PROFILE,
     progress: request.progress ?? UNHEARD,
   };
   const around = hooksOf(operation, services);

@@ -12,6 +12,7 @@ import type { Log, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { ObservedRecall } from '../../protocol/confidence/observe.js';
 import type { LifePolicy } from '../../protocol/memory/life-policy.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
+import type { SchemaDenial } from '../../protocol/policies/note-schema-denial.js';
 import type { Command } from '../../protocol/release.js';
 import type { Store } from '../../storage/port.js';
 import type { TouchQueue } from '../pipeline/call.js';
@@ -84,6 +85,17 @@ export class DeferredTouches implements TouchQueue {
     if (this.closed || this.consumptions.length >= OBSERVATIONS_PENDING_MAX) return;
     this.consumptions.push(consumption);
     this.arm();
+  }
+
+  async noteSchemaDenial(denial: SchemaDenial): Promise<void> {
+    const failed = (more: Record<string, unknown>) =>
+      this.log.error(more, 'the denial of the schemas of tools could not be recorded');
+    try {
+      const noted = await this.store.execute({ kind: 'note-schema-denial', ...denial });
+      if (!noted.ok) failed({ code: noted.error.code });
+    } catch (error) {
+      failed({ err: error });
+    }
   }
 
   /** Writes everything that is pending. */

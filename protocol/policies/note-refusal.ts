@@ -1,4 +1,5 @@
 import { POLICY_REFUSALS_OF_AGENT_MAX, POLICY_REFUSALS_OF_NODE_MAX } from '../base/limits.js';
+import type { AgentId } from '../base/meanings.js';
 import type { DecisionContext } from '../decide/deciding.js';
 import { appendAudit } from '../decide/mutations.js';
 import type { PermissionOp } from '../decide/permissions.js';
@@ -18,20 +19,30 @@ export interface RefusedPlace {
   readonly op?: PermissionOp;
 }
 
-/**
- * Records that a policy or a permission rule refused an action, without its content. An agent, and all agents together,
- * get so many records in a UTC day; the last one says that it is the last.
- */
+/** Records that a policy or a permission rule refused an action, without its content. */
 export function* noteRefusal(
   { action, places, viewer, memoryId }: GatedAction,
   { namespace, reason, op = places[0]!.ops[0]! }: RefusedPlace,
+  context: Pick<DecisionContext, 'now'>,
+): Reading<void> {
+  const payload = { action, op, namespace, memory_id: memoryId, reason };
+  yield* appendRefusal(viewer.agentId ?? 'operator', payload, context);
+}
+
+/**
+ * Appends a refusal to the audit chain. An agent, and all agents together, get so many records in a UTC day; the last one
+ * says that it is the last.
+ */
+export function* appendRefusal(
+  refused: AgentId,
+  details: Readonly<Record<string, unknown>>,
   { now }: Pick<DecisionContext, 'now'>,
 ): Reading<void> {
-  const agentId = quotaHolder(viewer.agentId ?? 'operator');
+  const agentId = quotaHolder(refused);
   const { ofAgent, ofNode } = yield* refusalsNoted({ agentId, since: dayOf(now) });
   const room = Math.min(POLICY_REFUSALS_OF_AGENT_MAX - ofAgent, POLICY_REFUSALS_OF_NODE_MAX - ofNode);
   if (room <= 0) return;
   const last = room === 1 ? { last_of_day: true } : {};
-  const payload = { action, op, namespace, memory_id: memoryId, reason, ...last };
+  const payload = { ...details, ...last };
   yield* after([appendAudit({ event: { agentId, type: POLICY_REFUSAL, payload } })]);
 }

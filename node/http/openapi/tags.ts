@@ -1,4 +1,4 @@
-import { FAMILIES, type Family } from '../../pipeline/operation.js';
+import { FAMILIES, type Family } from '../../config/tool-families.js';
 import type { Json } from './schemas.js';
 
 /** The node itself: its health, its metrics, this description. */

@@ -7,6 +7,7 @@ import { mayHold } from '../../../protocol/log/scope.js';
 import type { Peer } from '../../../protocol/peers/peer.js';
 import type { Push, PushArray } from '../../../protocol/wire/push-message.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
+import { FULL_PROFILE } from '../../config/tool-profile.js';
 import type { Call, Services } from '../../pipeline/call.js';
 import { readyLink, readyMemory } from '../../transfer/import-memory.js';
 import { type ItemCounts, type LegacyPush, NO_COUNTERS, type SkippedItem } from './legacy-push.js';
@@ -42,7 +43,7 @@ export class ArrayPush implements LegacyPush {
       nowMs,
       now: instantFromMs(nowMs),
       services,
-      profile: 'full',
+      profile: FULL_PROFILE,
       progress: () => {},
     };
     const pushed: Pushed = { peer, call, vectors: readShippedVectors(push.arrays.embeddings) };

@@ -1,4 +1,4 @@
-import { FAMILIES, type Family } from '../../pipeline/operation.js';
+import { FAMILIES, type Family } from '../../config/tool-families.js';
 
 /** Words that describe each family, for matching an intent. */
 const DESCRIPTORS: Readonly<Record<Family, string>> = {

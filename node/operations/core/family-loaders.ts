@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import * as limits from '../../../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import { FAMILIES, type Family, familyOf } from '../../config/tool-families.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
-import { defineOperation, FAMILIES, type Family } from '../../pipeline/operation.js';
+import { defineOperation } from '../../pipeline/operation.js';
 import { omittedDamaged } from '../shared/filter.js';
 import { shownMemories } from '../shared/shown-memories.js';
 import { chooseFamily } from './choose-family.js';
@@ -63,7 +64,7 @@ export const memoryLoadFamily = defineOperation({
       'Not a search: list only the memories whose metadata.family is one of the eight families of tools here.',
   },
   run: async (call, input) => {
-    const family = FAMILIES.find((known) => known === input.family);
+    const family = familyOf(input.family);
     if (family === undefined) {
       return fail(
         'VALIDATION_FAILED',

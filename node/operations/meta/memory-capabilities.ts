@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { failed, ok } from '../../../protocol/base/result.js';
+import { FAMILIES } from '../../config/tool-families.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import { defineOperation } from '../../pipeline/operation.js';
-import { factsOf } from './capabilities/facts.js';
+import { factsOf, permittedFamiliesOf } from './capabilities/facts.js';
 import { familyReport } from './capabilities/family-report.js';
 import { type ReportVersion, report, reportVersion } from './capabilities/report.js';
 
@@ -44,7 +45,7 @@ export const memoryCapabilities = defineOperation({
   run: async (call, fieldsIn) => {
     const version = reportVersion(fieldsIn.accept);
     if (fieldsIn.family !== undefined) {
-      const answer = familyReport(call, {
+      const answer = await familyReport(call, {
         family: fieldsIn.family,
         includeSchema: fieldsIn.include_schema,
         verbose: fieldsIn.verbose,
@@ -52,14 +53,17 @@ export const memoryCapabilities = defineOperation({
       return answer.ok ? ok(answer.value as { schema_version: string }) : failed(answer.error);
     }
     const body = await report(call, version);
-    return ok({ ...body, ...payloads(call, version, fieldsIn) } as { schema_version: string });
+    return ok({ ...body, ...(await payloads(call, version, fieldsIn)) } as { schema_version: string });
   },
 });
 
-/** Schemas and documentation, where requested: in the rows of v3, as a separate list in v2. */
-function payloads(call: ReadCall, version: ReportVersion, { include_schema, verbose }: Input) {
+/** Schemas and documentation, where requested and permitted: in the rows of v3, as a separate list in v2. */
+async function payloads(call: ReadCall, version: ReportVersion, { include_schema, verbose }: Input) {
   if (version === '1' || !(include_schema || verbose)) return {};
-  const { catalogue } = call.services;
+  const { catalogue, touches } = call.services;
+  const permitted = permittedFamiliesOf(call);
+  const denied = FAMILIES.filter((family) => !permitted.includes(family));
+  if (denied.length > 0) await touches.noteSchemaDenial({ agentId: call.caller.agentId, families: denied });
   const parts = (name: string) => {
     const { description, inputSchema, docstring } = catalogue.describe(name, verbose);
     return {
@@ -68,7 +72,11 @@ function payloads(call: ReadCall, version: ReportVersion, { include_schema, verb
     };
   };
   if (version === '2') {
-    return { tool_payloads: catalogue.tools.map(({ name }) => ({ name, ...parts(name) })) };
+    const shown = catalogue.tools.filter(({ family }) => permitted.includes(family));
+    return { tool_payloads: shown.map(({ name }) => ({ name, ...parts(name) })) };
   }
-  return { tools: factsOf(call).tools.map((tool) => ({ ...tool, ...parts(tool.name) })) };
+  const { tools } = factsOf(call);
+  return {
+    tools: tools.map((tool) => ({ ...tool, ...(permitted.includes(tool.family) ? parts(tool.name) : {}) })),
+  };
 }

@@ -8,6 +8,7 @@ import { ConfigError, loadSettings, type SettingFlags } from '../../../node/conf
 import { MODEL_ALIASES } from '../../../node/config/model-vendors.js';
 import { Secret } from '../../../node/config/secret.js';
 import { defaultsIn, SETTINGS, type Settings } from '../../../node/config/settings.js';
+import { FAMILIES } from '../../../node/config/tool-families.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'mnemesh-settings-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -172,7 +173,10 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_PAYLOAD_RETENTION_DAYS: [['2', 172_800_000]],
   SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
   SVC_LOG_LEVEL: [['debug', 'debug']],
-  SVC_PROFILE: [['full', 'full']],
+  SVC_PROFILE: [
+    ['full', 'full'],
+    ['admin,graph', 'admin,graph'],
+  ],
   SVC_EMBED_BASE_URL: [['http://127.0.0.1:1/x', 'http://127.0.0.1:1/x']],
   SVC_EMBED_MODEL: [['some/model:1', 'some/model:1']],
   SVC_EMBED_API_KEY: [['e', 'secret:e']],
@@ -296,6 +300,11 @@ describe('the configuration file', () => {
     level = "error"
     [mcp]
     profile = "full"
+    profile_hint_in_errors = true
+    [mcp.allowlist]
+    "ai:ann" = ["full"]
+    "ai:" = ["graph", "core"]
+    "*" = []
     [ttl]
     short_ttl_secs = 60
     mid_ttl_secs = 0
@@ -470,6 +479,12 @@ describe('the configuration file', () => {
     observationsTtlDays: 3,
     logLevel: 'error',
     profile: 'full',
+    profileHints: true,
+    toolAllowlist: [
+      { agent: 'ai:ann', families: [...FAMILIES] },
+      { agent: 'ai:', families: ['core', 'graph'] },
+      { agent: '*', families: [] },
+    ],
     operatorPubkey: 'A'.repeat(43),
     requireOperatorPubkey: true,
   };

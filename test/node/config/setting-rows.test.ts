@@ -43,7 +43,7 @@ describe('a row', () => {
     const inTheProgram: Same<
       Pick<Settings, 'profile' | 'archiveMaxDays' | 'quorumWrites' | 'dbPath'>,
       {
-        readonly profile: 'core' | 'full';
+        readonly profile: string;
         readonly archiveMaxDays: number | null;
         readonly quorumWrites: number;
         readonly dbPath: string;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { SettingFlags } from '../../../node/config/load-settings.js';
+import { FULL_PROFILE } from '../../../node/config/tool-profile.js';
 import { localIdentity } from '../../../node/identity/local-caller.js';
 import { callTool } from '../../../node/mcp/call-tool.js';
 import { localAccess } from '../../../node/mcp/local-access.js';
@@ -36,7 +37,7 @@ async function stored(services: Services, args: Record<string, unknown>) {
     run: (operation: Operation, request: Request) => runOperation(operation, request, services),
     close: () => Promise.resolve(),
   };
-  const session = { access: localAccess(tools, identity), profile: 'full' } as const;
+  const session = { access: localAccess(tools, identity), profile: FULL_PROFILE } as const;
   const result = await callTool(memoryStore, fields, session, {
     ...{ clientName: 'client', features: featuresOf(FIRST_VERSION), progress: null },
     cancelled: new AbortController().signal,

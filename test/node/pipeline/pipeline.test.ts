@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
+import { FULL_PROFILE } from '../../../node/config/tool-profile.js';
 import type { Call, Services } from '../../../node/pipeline/call.js';
 import { defineOperation, type Operation } from '../../../node/pipeline/operation.js';
 import { type Request, runOperation } from '../../../node/pipeline/pipeline.js';
@@ -108,7 +109,7 @@ describe('a call', () => {
     });
     const caller = aCaller();
     const progress = () => undefined;
-    await run(operation, { surface: 'mcp', profile: 'core', caller, progress });
+    await run(operation, { surface: 'mcp', profile: ['core'], caller, progress });
     assert.deepEqual(seen[0], {
       call: {
         surface: 'mcp',
@@ -125,13 +126,13 @@ describe('a call', () => {
           random: services.random,
           replication: undefined,
         },
-        profile: 'core',
+        profile: ['core'],
         progress,
       },
       input: { n: 3 },
     });
     await run(operation);
-    assert.equal(seen[1]?.call.profile, 'full');
+    assert.deepEqual(seen[1]?.call.profile, FULL_PROFILE);
   });
 });
 

@@ -99,7 +99,10 @@ describe('completions for bash', { skip: skip('bash') }, () => {
     assert.deepEqual(bash('store', '--tier', '=', 'l'), ['long']);
     assert.deepEqual(bash('store', '--tier', '='), ['short', 'mid', 'long']);
     assert.deepEqual(bash('store', '--title', ''), []);
-    assert.deepEqual(bash('mcp', '--profile', ''), ['core', 'full']);
+    assert.deepEqual(bash('mcp', '--profile', ''), [
+      ...['core', 'graph', 'admin', 'power', 'full'],
+      ...['lifecycle', 'governance', 'meta', 'archive', 'other'],
+    ]);
     assert.deepEqual(bash('completions', ''), ['bash', 'zsh', 'fish']);
     holds(bash('campaign', 'validate', '--de'), '--default-sku');
   });

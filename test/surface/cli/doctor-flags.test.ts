@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
 import { listedTools } from '../../../node/bindings/profile.js';
 import { toolRow } from '../../../node/bindings/tool-list.js';
+import { profileOf } from '../../../node/config/tool-profile.js';
 import type { DoctorReport, Section } from '../../../node/doctor/report.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { HOOK_EVENT_NAMES, UNFIRED_EVENTS } from '../../../protocol/hooks/events.js';
@@ -27,10 +28,10 @@ function section(out: string, name: string): Section | undefined {
 describe('doctor --tokens', () => {
   it('counts the tool list of the profile as tools/list sends it', async () => {
     const doctor = commandsIn(freshHome());
-    for (const profile of ['core', 'full'] as const) {
+    for (const profile of ['core', 'core,graph', 'full']) {
       const { out } = await doctor('doctor', '--json', '--port', '0', '--tokens', '--profile', profile);
       const facts = new Map(section(out, 'Tools')?.facts);
-      const listed = listedTools(OPERATIONS, profile);
+      const listed = listedTools(OPERATIONS, profileOf(profile));
       const whole = countTokens(JSON.stringify({ tools: listed.map(toolRow) }));
       assert.equal(facts.get('profile'), profile);
       assert.equal(facts.get('tokens of tools/list'), String(whole));

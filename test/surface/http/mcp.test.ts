@@ -103,13 +103,25 @@ describe('MCP over HTTP', () => {
     for (const [query, count] of [
       ['', 7],
       ['?profile=core', 7],
+      ['?profile=', 7],
+      ['?profile=graph', 19],
+      ['?profile=archive,%20core', 11],
+      ['?profile=core,full', 102],
       ['?profile=full', 102],
     ] as const) {
       const { client } = await connect('ai:profile', '2025-06-18', query);
       assert.equal((await client.listTools()).tools.length, count, query);
       await client.close();
     }
-    assert.equal((await post(initialize(), {}, '?profile=everything')).status, 400);
+    for (const wrong of ['everything', 'Core', 'core,FULL', 'core;graph']) {
+      const refused = await post(initialize(), {}, `?profile=${wrong}`);
+      assert.equal(refused.status, 400, wrong);
+      const { error } = (await refused.json()) as { error: { message: string } };
+      assert.match(
+        error.message,
+        /the profiles are core, graph, admin, power, full, the families core, life/,
+      );
+    }
   });
 
   it('takes the key of the node, and no page of another site', async () => {

@@ -158,7 +158,7 @@ describe('a hostile client of the local socket', { timeout: 240_000 }, () => {
       'caller.viewer.asNamespace': [null],
       again: [true],
     };
-    const call = { ...callOf(1, 'memory_store', NOTE), profile: 'full' };
+    const call = { ...callOf(1, 'memory_store', NOTE), profile: ['core'] };
     const members = [
       ...Object.keys(call),
       ...['agentId', 'claimed', 'viewer', 'admin', 'local', 'further'].map((key) => `caller.${key}`),

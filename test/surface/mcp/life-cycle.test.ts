@@ -74,7 +74,10 @@ describe('the end of an MCP server', () => {
   it('refuses an unknown profile with exit code 2 and says nothing on standard output', async () => {
     const server = new McpProcess({ args: ['--profile', 'everything'] });
     assert.equal(await server.ended, 2);
-    assert.match(server.errors, /--profile: "everything" is not one of core, full/);
+    assert.match(
+      server.errors,
+      /--profile: "everything" is no profile and no family: the profiles are core, graph/,
+    );
     assert.deepEqual(server.messages, []);
   });
 

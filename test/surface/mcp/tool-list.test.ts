@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
 import { listedTools } from '../../../node/bindings/profile.js';
 import { type PlainSchema, toolRow } from '../../../node/bindings/tool-list.js';
+import { profileOf } from '../../../node/config/tool-profile.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 
-const rows = (profile: 'core' | 'full') => listedTools(OPERATIONS, profile).map(toolRow);
+const rows = (profile: string) => listedTools(OPERATIONS, profileOf(profile)).map(toolRow);
 
 describe('the tool list', () => {
   // Names, descriptions and schemas: what a host hands to its model.
@@ -21,7 +22,7 @@ describe('the tool list', () => {
   }
 
   it('shows every argument of a tool but those that this surface omits', () => {
-    for (const operation of listedTools(OPERATIONS, 'full')) {
+    for (const operation of listedTools(OPERATIONS, profileOf('full'))) {
       const { properties } = toolRow(operation).inputSchema;
       const fields = Object.keys(operation.input.shape).filter(
         (field) => operation.mcp?.omit?.includes(field) !== true,

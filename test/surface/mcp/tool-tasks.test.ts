@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { listedTools } from '../../../node/bindings/profile.js';
 import { toolRow } from '../../../node/bindings/tool-list.js';
+import { profileOf } from '../../../node/config/tool-profile.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { toolRetriever } from '../../support/tool-retriever.js';
 
@@ -11,7 +12,7 @@ const tasks = JSON.parse(readFileSync('fixtures/tool-tasks.json', 'utf8')) as re
   readonly tool: string;
 }[];
 
-const rankOf = (profile: 'core' | 'full') => toolRetriever(listedTools(OPERATIONS, profile).map(toolRow));
+const rankOf = (profile: string) => toolRetriever(listedTools(OPERATIONS, profileOf(profile)).map(toolRow));
 
 describe('the descriptions of the tools', () => {
   it('lead a simple search to the right tool for what users say', (context) => {

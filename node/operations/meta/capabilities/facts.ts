@@ -1,6 +1,8 @@
+import { permittedFamilies } from '../../../config/tool-allowlist.js';
+import { FAMILIES, type Family } from '../../../config/tool-families.js';
+import type { Profile } from '../../../config/tool-profile.js';
 import type { ModelFeature } from '../../../models/features.js';
 import type { Condition, ReadCall } from '../../../pipeline/call.js';
-import { FAMILIES, type Family } from '../../../pipeline/operation.js';
 import { isReranking, type RerankerState } from '../../../semantics/reranker/reranker.js';
 import type { SemanticState } from '../../../semantics/semantic-index.js';
 
@@ -8,7 +10,7 @@ export type RecallMode = 'hybrid' | 'degraded' | 'keyword_only';
 
 export interface ToolState {
   readonly name: string;
-  readonly family: string;
+  readonly family: Family;
   /** The profile in force offers the tool. */
   readonly loaded: boolean;
   readonly callable_now: boolean;
@@ -39,7 +41,9 @@ export interface Facts {
   /** Whether a chat model is configured for a feature. */
   readonly asks: (feature: ModelFeature) => boolean;
   readonly embedderLoaded: boolean;
-  readonly profile: 'core' | 'full';
+  readonly profile: Profile;
+  /** The families that the allowlist lets the caller use. */
+  readonly permitted: readonly Family[];
   readonly tools: readonly ToolState[];
   readonly families: readonly FamilyState[];
   /** Whether this node has an operation of that name. */
@@ -75,20 +79,26 @@ function tierOf(mode: RecallMode, hasModel: boolean, reranks: boolean): FeatureT
   return reranks ? 'autonomous' : 'smart';
 }
 
+export const permittedFamiliesOf = ({ services, caller }: ReadCall): readonly Family[] =>
+  permittedFamilies(services.settings.toolAllowlist, caller.agentId);
+
 export function factsOf(call: ReadCall): Facts {
   const { services, profile } = call;
+  const permitted = permittedFamiliesOf(call);
   const recall = recallFacts(call);
   const { semantic } = recall;
   const condition = services.condition();
-  const tools = services.catalogue.tools.map(({ name, family, core }) => {
-    const loaded = profile === 'full' || core || name === ALWAYS_ON;
-    return { name, family, loaded, callable_now: loaded && condition.ready };
+  const tools = services.catalogue.tools.map(({ name, family }) => {
+    const loaded = profile.includes(family) || name === ALWAYS_ON;
+    const allowed = permitted.includes(family) || name === ALWAYS_ON;
+    return { name, family, loaded, callable_now: loaded && allowed && condition.ready };
   });
   return {
     ...recall,
     condition,
     embedderLoaded: semantic.loaded && !semantic.failing,
     profile,
+    permitted,
     tools,
     families: FAMILIES.map((name) => familyState(name, tools)),
     has: (tool) => tools.some(({ name }) => name === tool),

@@ -1,6 +1,6 @@
 import { SCHEMA_VERSION } from '../../../../protocol/base/schema-version.js';
+import { profileName } from '../../../config/tool-profile.js';
 import type { ReadCall } from '../../../pipeline/call.js';
-import { FAMILIES } from '../../../pipeline/operation.js';
 import { embeddingAdvice } from '../../../semantics/embedding-advice.js';
 import { VERSION } from '../../../version.js';
 import { ALWAYS_ON, type Facts, factsOf } from './facts.js';
@@ -55,7 +55,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     ...second,
     ...words(facts),
     tools: facts.tools,
-    agent_permitted_families: [...FAMILIES],
+    agent_permitted_families: [...facts.permitted],
     your_harness_supports_deferred_registration: false,
     writes_through: facts.condition.writer,
     recall_mode_active: facts.mode,
@@ -99,7 +99,7 @@ function words({ tools, mode, profile }: Facts) {
   const memory = tools.filter(({ name }) => name !== ALWAYS_ON);
   const callable = memory.filter((tool) => tool.callable_now).length;
   return {
-    summary: `${callable} of ${memory.length} memory tools are callable in the ${profile} profile; recall is ${mode}.`,
+    summary: `${callable} of ${memory.length} memory tools are callable in the ${profileName(profile)} profile; recall is ${mode}.`,
     to_describe_to_user:
       mode === 'hybrid'
         ? 'I can store memories and recall them by their words and by their meaning.'
