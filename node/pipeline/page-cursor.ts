@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { CURSOR_LENGTH_MAX } from '../../protocol/base/page-limits.js';
@@ -43,13 +43,17 @@ export interface PageCursor<P extends Place> {
   };
 }
 
-/** In the digest, so that a release that orders a list in another way refuses the cursors of an earlier one. */
-const FORM = 'page-cursor/1';
-const DIGEST_BYTES = 16;
+/** Under the seal, so that a release that orders a list in another way refuses the cursors of an earlier one. */
+const FORM = 'page-cursor/2';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** A place fills whole blocks, so that the length says nothing of the numbers in it. */
+const BLOCK = 64;
 
 /**
- * The cursor of a call. Nobody can make or change one: its digest, under a key of this node, covers the operation, the
- * filter and the place. It stays good after a restart, because the key follows from that of the machine.
+ * The cursor of a call. Nobody can read, make or change one: the place in it counts rows that its caller may not see, so it
+ * is encrypted under a key of this node, and bound to the operation and the filter. It stays good after a restart, because
+ * the key follows from that of the machine.
  */
 export function pageCursor<P extends Place>(
   { services }: ReadCall,
@@ -57,16 +61,9 @@ export function pageCursor<P extends Place>(
   asked: Asked,
 ): Result<PageCursor<P>> {
   const { cursor, offset = 0, limit: _limit, format: _format, ...filter } = asked;
-  const digestOf = (place: string) =>
-    createHmac('sha256', keyOf(services))
-      .update(canonicalJson([FORM, operation, filter, place]))
-      .digest()
-      .subarray(0, DIGEST_BYTES);
-  const cursorOf = (place: P) => {
-    const text = JSON.stringify(place);
-    return `${Buffer.from(text).toString('base64url')}.${digestOf(text).toString('base64url')}`;
-  };
-  const after = cursor === undefined ? undefined : placeOf<P>(cursor, digestOf);
+  const seal = { key: keyOf(services), about: Buffer.from(canonicalJson([FORM, operation, filter])) };
+  const cursorOf = (place: P) => sealed(JSON.stringify(place), seal);
+  const after = cursor === undefined ? undefined : placeOf<P>(cursor, seal);
   if (after === null) {
     const message = 'cursor: is no next_cursor of this list with this filter; begin again without one';
     return fail('VALIDATION_FAILED', message, { fields: ['cursor'] });
@@ -85,16 +82,41 @@ export function pageCursor<P extends Place>(
   });
 }
 
+interface Seal {
+  readonly key: Uint8Array;
+  /** What a cursor is good for, which it does not contain. */
+  readonly about: Uint8Array;
+}
+
+/** A place has one cursor, so that a page that did not change has one tag: its nonce follows from what is encrypted. */
+function sealed(place: string, { key, about }: Seal): string {
+  const padded = place.padEnd(Math.ceil(place.length / BLOCK) * BLOCK);
+  const nonce = createHmac('sha256', key)
+    .update(about)
+    .update('\0')
+    .update(padded)
+    .digest()
+    .subarray(0, NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(about);
+  const text = Buffer.concat([cipher.update(padded, 'utf8'), cipher.final()]);
+  return Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url');
+}
+
 /** The place in a cursor; null for one that this node did not give for the same question. */
-function placeOf<P extends Place>(cursor: string, digestOf: (place: string) => Buffer): P | null {
-  const [, place = '', digest = ''] = /^([\w-]+)\.([\w-]+)$/.exec(cursor) ?? [];
-  const text = Buffer.from(place, 'base64url').toString('utf8');
-  const given = Buffer.from(digest, 'base64url');
-  const expected = digestOf(text);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+function placeOf<P extends Place>(cursor: string, { key, about }: Seal): P | null {
+  const bytes = Buffer.from(cursor, 'base64url');
   // Other letters may stand for the same bytes.
-  if (cursor !== `${Buffer.from(text).toString('base64url')}.${expected.toString('base64url')}`) return null;
-  return JSON.parse(text) as P;
+  if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return null;
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(about).setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+    return JSON.parse(text.toString('utf8')) as P;
+  } catch {
+    return null;
+  }
 }
 
 const keys = new WeakMap<object, Uint8Array>();

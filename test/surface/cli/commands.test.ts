@@ -76,7 +76,9 @@ describe('the commands', () => {
     const { out } = await mnemesh('list', '--limit', '1');
     assert.match(
       out,
-      new RegExp(`^ID +UPDATED +TIER +NAMESPACE +TITLE\n${id.slice(0, 8)} .* team/a +Second\n\n1 memory\n$`),
+      new RegExp(
+        `^ID +UPDATED +TIER +NAMESPACE +TITLE\n${id.slice(0, 8)} .* team/a +Second\n\n1 memory\nmore follow: --cursor [\\w-]+\n$`,
+      ),
     );
     const answer = json((await mnemesh('list', '--json')).out);
     assert.equal(answer.count, 2);

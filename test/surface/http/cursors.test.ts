@@ -85,7 +85,7 @@ describe('a list by cursors', () => {
     });
     const { status, text } = await node.send('GET', `/api/v1/memories?${query}`, undefined, ADMIN);
     assert.equal(status, 200);
-    assert.match(text, /^count:4\|next_cursor:[\w-]+\.[\w-]+\n/);
+    assert.match(text, /^count:4\|next_cursor:[\w-]+\n/);
     const last = await page('memories', { namespace: 'whole', limit: 100, cursor: String(cursor) });
     assert.deepEqual([last['count'], last['next_cursor'], last['next_offset']], [9, undefined, undefined]);
   });
@@ -105,17 +105,22 @@ describe('a cursor that was changed, or is of another list', () => {
   });
 
   it('is refused with its name', async () => {
-    const [place, digest] = cursor.split('.') as [string, string];
-    const forged = Buffer.from(JSON.stringify([10, '9999-01-01T00:00:00.000Z', 1])).toString('base64url');
+    const bytes = Buffer.from(cursor, 'base64url');
+    const flipped = (at: number) => {
+      const other = Buffer.from(bytes);
+      other[at < 0 ? other.length + at : at]! ^= 1;
+      return other.toString('base64url');
+    };
+    const plain = Buffer.from(JSON.stringify([10, '9999-01-01T00:00:00.000Z', 1])).toString('base64url');
+    assert.doesNotMatch(bytes.toString('latin1'), /\d{4}-\d\d-\d\dT/, 'nobody reads the place in it');
     for (const changed of [
       'x',
       '.',
-      place,
-      `${place}.`,
-      `${forged}.${digest}`,
+      plain,
+      ...[0, 12, 40, -1].map(flipped),
+      cursor.slice(0, 30),
       `${cursor}A`,
-      `${cursor}.a`,
-      `${place}=.${digest}`,
+      `${cursor}=`,
     ]) {
       await refused(`memories?namespace=bound&cursor=${encodeURIComponent(changed)}`, 'cursor');
     }

@@ -127,6 +127,8 @@ function neutral(text: string): string {
         secrets.includes(id) ? id : 'ID',
       )
       .replace(/\d{4}-\d\d-\d\dT\d\d\\?:\d\d\\?:\d\d(?:\.\d+)?Z/g, 'INSTANT')
+      // A cursor is encrypted, and all are of one length.
+      .replace(/(next_cursor[^\w]+)[\w-]{123}(?![\w-])/g, '$1CURSOR')
       // Scores may depend on how frequent a word is in the whole store (decisions, "visibility").
       .replace(/"(score|similarity|blend_weight)":[\d.e-]+/g, '"$1":0')
       .replace(/\|0\.\d+\|/g, '|0|')
