@@ -82,7 +82,7 @@ writeFileSync(
 const prefix = join(home, '.npm-global');
 const child = spawn(
   'script',
-  ['-qfec', `stty cols ${COLUMNS} rows ${ROWS}; exec bash --norc --noprofile`, '/dev/null'],
+  ['-qfec', `stty cols ${COLUMNS} rows ${ROWS}; exec env 'PS1=${PROMPT}' bash --norc --noprofile`, '/dev/null'],
   {
     cwd: home,
     detached: true,

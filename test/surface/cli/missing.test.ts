@@ -55,7 +55,7 @@ describe('a required argument that is missing', () => {
       ['identity', 'import', '--agent-id', 'ai:a'],
       ['store', '--title', 'a', '--content', 'b', '--sign'],
       ['repair', '--dry-run'],
-      ['store', '--content', 'b'],
+      ['store', '--title', 'a'],
       ['rules', 'add', '--id', 'x', '--kind', 'dance', '--matcher', '{}'],
     ]) {
       const { code, err } = await run(home, [...words, '--json']);

@@ -90,17 +90,12 @@ test('both forms are described, in valid OpenAPI', async () => {
   const paths = json!['paths'] as Record<string, Record<string, { requestBody: Record<string, unknown> }>>;
   const content = paths[PATH]!['post']!.requestBody['content'] as Record<string, { schema: unknown }>;
   assert.deepEqual(content['application/json']!.schema, {
-    oneOf: [
-      { type: 'array', items: {} },
-      {
-        type: 'object',
-        properties: {
-          things: { type: 'array', items: {} },
-          loud: { type: 'boolean', default: false },
-        },
-        required: ['things'],
-        additionalProperties: false,
-      },
-    ],
+    oneOf: [{ type: 'array', items: {} }, { $ref: '#/components/schemas/MemoryThingsInput' }],
   });
+  const { schemas } = json!['components'] as { schemas: Record<string, Record<string, unknown>> };
+  const { type, required, properties } = schemas['MemoryThingsInput']!;
+  assert.deepEqual(
+    [type, required, Object.keys(properties as object)],
+    ['object', ['things'], ['things', 'loud']],
+  );
 });
