@@ -82,7 +82,11 @@ writeFileSync(
 const prefix = join(home, '.npm-global');
 const child = spawn(
   'script',
-  ['-qfec', `stty cols ${COLUMNS} rows ${ROWS}; exec env 'PS1=${PROMPT}' bash --norc --noprofile`, '/dev/null'],
+  [
+    '-qfec',
+    `stty cols ${COLUMNS} rows ${ROWS}; exec env 'PS1=${PROMPT}' bash --norc --noprofile`,
+    '/dev/null',
+  ],
   {
     cwd: home,
     detached: true,
