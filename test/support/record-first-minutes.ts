@@ -25,7 +25,7 @@ const SCENES: readonly (readonly [said: string, ...typed: string[]])[] = [
     'mnemesh store "We deploy on Sundays between 02:00 and 04:00 UTC, when few people are online"',
     'mnemesh store --namespace team/backend --title "Postgres version" --content "The billing database runs Postgres 15; 16 waits for the driver."',
     'mnemesh recall "when may we deploy?"',
-    'mnemesh recall "wann dürfen wir ausliefern?"',
+    'mnemesh recall "an welchem Tag wird deployt?"',
     'mnemesh list --since "10 minutes ago"',
   ],
   [
@@ -118,7 +118,12 @@ child.stdout.setEncoding('utf8').on('data', (text: string) => {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Without what a terminal obeys. */
-const plain = (text: string) => text.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replace(/\r/g, '');
+const plain = (text: string) =>
+  text
+    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
+    .replace(/\r+\n/g, '\n')
+    // A line of progress is written over.
+    .replace(/^.*\r/gm, '');
 const isAtPrompt = () => plain(screen).endsWith(PROMPT);
 
 /** Types a line as a person does, and answers what the terminal showed until the next prompt. */
@@ -170,6 +175,7 @@ const hidden = (text: string) =>
   text
     .replaceAll(home, '/home/ada')
     .replaceAll(`@${hostname()}`, '@laptop')
+    .replaceAll(`"hostname":"${hostname()}"`, '"hostname":"laptop"')
     .replaceAll(process.execPath, '/usr/bin/node');
 let shiftS = 0;
 let lastS = 0;
