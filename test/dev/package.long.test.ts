@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -60,7 +61,7 @@ describe('the package', () => {
     ) as [{ files: { path: string }[]; size: number }];
     const paths = packed.files.map(({ path }) => path);
     assert.deepEqual(
-      paths.filter((path) => /^dist\/test|\.map$|\.ts$/.test(path)),
+      paths.filter((path) => /^dist\/test|\.map$|(?<!\.d)\.ts$/.test(path)),
       [],
     );
     assert.ok(paths.includes('dist/node/semantics/encoder/sentence-encoder.bin'));
@@ -78,7 +79,10 @@ describe('the package', () => {
       const nodeFolder = join(tools, 'node_modules', platform.replace(/@\d+$/, ''));
       const home = join(folder, 'home');
       mkdirSync(home);
-      const env: Record<string, string> = {
+      const env: NodeJS.ProcessEnv = {
+        // What the machine needs to reach packages stays: without its certificates npm tries again for minutes.
+        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))),
+        npm_config_userconfig: join(homedir(), '.npmrc'),
         HOME: home,
         PATH: `${join(nodeFolder, 'bin')}:${join(folder, 'g/bin')}:${process.env['PATH']}`,
         // Its headers, for where no binary can be fetched.
@@ -110,7 +114,7 @@ describe('the package', () => {
       assert.match(found.stdout, /Deploy window/, found.stderr);
 
       const client = new Client({ name: 'test', version: '1' });
-      const program = { command: 'mnemesh', args: ['mcp'], env };
+      const program = { command: 'mnemesh', args: ['mcp'], env: env as Record<string, string> };
       await client.connect(new StdioClientTransport({ ...program, command: join(folder, 'g/bin/mnemesh') }));
       const call = async (name: string, args: Record<string, unknown>) =>
         JSON.stringify(await client.callTool({ name, arguments: args }));
