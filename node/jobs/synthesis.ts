@@ -7,16 +7,15 @@ import type { JobInput } from '../../protocol/jobs/job-types.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import { keepsKind } from '../../protocol/memory/store.js';
 import { memoryDelete } from '../operations/lifecycle/memory-delete.js';
-import { memoryUpdate } from '../operations/lifecycle/memory-update.js';
 import { synthesisQuestion, VERDICTS } from '../operations/power/synthesis-question.js';
 import type { Answer } from '../pipeline/answer.js';
 import { isSeenAlike } from './compare-pairs.js';
 import type { JobWork, RunOfJob } from './job-work.js';
-import { memoryOfJob, saysStill, similarMemories, textHash } from './memory-of-job.js';
+import { editRead, memoryOfJob, saysStill, similarMemories, textHash } from './memory-of-job.js';
 
-/** What a model said of an older memory, which had this version then. */
+/** What a model said of an older memory, and the hash of the text that it read. */
 const DECIDED = z.object({
-  ...{ id: z.string(), verdict: z.enum(VERDICTS), content: z.string().nullable(), version: z.int() },
+  ...{ id: z.string(), verdict: z.enum(VERDICTS), content: z.string().nullable(), read: z.string() },
 });
 type Decided = z.output<typeof DECIDED>;
 
@@ -41,7 +40,7 @@ export const synthesis: JobWork<JobInput<'synthesis'>> = async (run, asked) => {
   if (memory === null) return ok({ skipped: 'the memory is gone' });
   if (!takesPart(memory, run.caller.agentId, charactersMax))
     return ok({ skipped: 'the memory takes no part: it is too long, derived, or of another agent' });
-  const step = `verdicts on ${textHash(run, memory)}`;
+  const step = `verdicts on the text ${textHash(run, memory)}`;
   const decided = await run.step(step, z.array(DECIDED), () => verdictsOn(run, memory, charactersMax));
   if (!decided.ok) return failed(decided.error);
   const deletes = decided.value.filter(({ verdict }) => verdict === 'delete').length;
@@ -78,8 +77,8 @@ async function verdictsOn(
   const { deadlineMs, signal, services } = run;
   const said = await services.models.ask(synthesisQuestion(memory, others), { deadlineMs, signal });
   if (!said.ok) return failed(said.error);
-  const versions = new Map(others.map((other) => [other.id, other.version]));
-  return ok(said.value.map((verdict) => ({ ...verdict, version: versions.get(verdict.id)! })));
+  const read = new Map(others.map((other) => [other.id, textHash(run, other)]));
+  return ok(said.value.map((verdict) => ({ ...verdict, read: read.get(verdict.id)! })));
 }
 
 /** True for a memory that is its author's own word, and that the model sees whole. */
@@ -92,7 +91,7 @@ const takesPart = (memory: MemoryRow, author: string, charactersMax: number): bo
   characters(memory.content) <= charactersMax;
 
 async function effectOf(run: RunOfJob, memory: MemoryRow, decided: Decided): Promise<Result<Effect>> {
-  const { id, verdict, version, content } = decided;
+  const { id, verdict, content } = decided;
   const effect = (outcome: string, more: Partial<Effect> = {}) => ok({ id, verdict, outcome, ...more });
   if (verdict !== 'update' && verdict !== 'delete') return effect('done');
   const stored = await memoryOfJob(run, memory.id);
@@ -102,14 +101,12 @@ async function effectOf(run: RunOfJob, memory: MemoryRow, decided: Decided): Pro
   if (!found.ok) return failed(found.error);
   // It may also be what a former run has done, before its process was killed.
   if (found.value === null) return effect('gone');
-  if (found.value.version !== version || !isSeenAlike(stored.value, found.value)) return effect('changed');
+  const old = found.value;
+  if (textHash(run, old) !== decided.read || !isSeenAlike(stored.value, old)) return effect('changed');
   if (verdict === 'delete' && !run.services.settings.archiveOnGc) return effect('kept: the archive is off');
   const answer =
     verdict === 'update'
-      ? await run.call(memoryUpdate, {
-          name: `update ${id}`,
-          input: { id, content, edit_source: 'llm', expected_version: version },
-        })
+      ? await editRead(run, old, { name: `update ${id}`, change: () => ({ content, edit_source: 'llm' }) })
       : await run.call(memoryDelete, { name: `delete ${id}`, input: { id } });
   if (!answer.ok) return isRefusal(answer.error.code) ? effect(answer.error.code) : failed(answer.error);
   return effect(...became(answer));

@@ -5,6 +5,7 @@ import { Dice } from '../sim/dice.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 import { underSeed } from '../support/seed.js';
+import { until } from '../support/wait.js';
 import { McpProcess, textOf } from '../surface/mcp/mcp-process.js';
 
 const AGENTS = 4;
@@ -149,6 +150,11 @@ async function restartsUnder(seed: number, restarts: number): Promise<RestartRep
     for (let restart = 0; running && restart < restarts; restart += 1) {
       const daemon = await startDaemonProcess(home, await freePort());
       await pause(dice.between(100, 900));
+      // Agents look for a daemon now and then, and each of the others may have been too short for that.
+      if (restart === restarts - 1 && running)
+        await until('an agent writes through the daemon', () => report.through.daemon > 0 || !running, {
+          withinMs: 30_000,
+        });
       if (dice.chance(IN_ORDER)) {
         report.ends += 1;
         assert.equal(await daemon.end('SIGTERM'), 0, daemon.errors());

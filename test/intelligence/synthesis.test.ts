@@ -289,6 +289,22 @@ describe('a synthesis after a store', { timeout: 120_000 }, () => {
     );
   });
 
+  it('edits a memory whose tags changed while the model read it', async () => {
+    await policy(SYNTHESIS);
+    model.says = judging(() => ({ verdict: 'update', content: MERGED }));
+    model.delayMs = 1500;
+    const old = await store(ann, 'Deploy window', OLD);
+    await ended(old);
+    const asked = questions().length;
+    const fresh = await store(ann, 'Deploy window since June', NEW);
+    await until('the model is asked', () => questions().length > asked);
+    await ann.run('memory_update', { id: old, tags: ['deploy'] });
+    const [{ outcome, new_id }] = (await ended(fresh))['changes'] as [Fields];
+    assert.equal(outcome, 'done');
+    const { content, tags } = await get(new_id ?? old);
+    assert.deepEqual({ content, tags }, { content: MERGED, tags: ['deploy'] });
+  });
+
   it('is done for an agent over HTTP as well', async () => {
     await policy(SYNTHESIS);
     model.says = judging(() => ({ verdict: 'update', content: MERGED }));
