@@ -9,6 +9,7 @@ import { letta } from './formats/letta.js';
 import { jsonLines } from './formats/lines.js';
 import { basicMemory, MARKDOWN, markdown } from './formats/markdown.js';
 import { mem0 } from './formats/mem0.js';
+import { hasContent } from './formats/rows.js';
 import { headOf } from './source-head.js';
 
 /** In the order of the looks: a format that others would take for theirs comes first. */
@@ -97,6 +98,8 @@ function isOwnExport({ text, first, list }: Head): boolean {
   if (!isObject(first)) return isList || OWN_LISTS.test(text);
   if (list === 'links' || list === 'records') return true;
   if (list !== null && list !== 'memories') return OWN_LISTS.test(text) && !('memory' in first);
+  // Every memory of ours has both; other rows are taken without a title.
+  if (!('title' in first || 'tier' in first) && hasContent(first)) return false;
   // In a document of ours a name that is mistyped is refused; a plain list may be anybody's.
   if (list === 'memories' && 'title' in first && 'content' in first) return true;
   return Object.keys(first).every((key) => OWN_KEYS.has(key));

@@ -111,14 +111,14 @@ function misplacedFlag(parsed: ParsedArguments, format: FormatName): Result<neve
 }
 
 async function filesAt(path: string, problems: string[]): Promise<Result<SourceFile[]>> {
-  if (path === '-') return ok([await standardInput(process.stdin)]);
+  if (path === '-') return ok([standardInput(process.stdin)]);
   const kind = statSync(path, { throwIfNoEntry: false });
   if (kind === undefined)
     return fail('INVALID_ARGUMENT', 'cannot read the input: there is no such file; nothing was imported');
   if (kind.isDirectory())
     return filesBelow(path, { add: (at, problem) => problems.push(`${at}: ${problem}`) }, IMPORTED);
   // A pipe of a shell (`<(command)`) can be read only once.
-  return ok([kind.isFile() ? fileAt(path) : await standardInput(createReadStream(path), path)]);
+  return ok([kind.isFile() ? fileAt(path) : standardInput(createReadStream(path), path)]);
 }
 
 interface Source {
@@ -144,9 +144,11 @@ async function importForeign(
   if (other !== undefined) report.notice(`${other}${more}: not ${found.format}, left out`);
   const { dbPath } = settingsFor(parsed);
   const done = await withLocalRunner(parsed, (runner, caller) => {
-    const source = sourceOf(path, found.format, namespace, caller);
+    const place = placeOf(path);
+    const source = sourceOf(place, found.format, namespace, caller);
     const importer = new Importer({
       ...{ runner, caller, report, namespace, dryRun, source, format: found.format },
+      isPiped: place === PIPE,
       folders: isSet(parsed, 'folders'),
       tier: flagValue(parsed, 'tier') ?? 'long',
       begin: () => RunJournal.begin(dbPath, { format: found.format, path: shown(path), namespace, source }),
@@ -173,13 +175,18 @@ function exportAt(path: string): string {
   return systemCrypto.sha256Hex(JSON.stringify(['mnemesh', name]));
 }
 
-/** Names a source, where its memories go, and whose they are: the same words give the same memories. */
-function sourceOf(path: string, format: string, namespace: string, { viewer }: Caller): string {
+/** The place of what has none: pipes have other names each time. */
+const PIPE = '-';
+
+function placeOf(path: string): string {
   const kind = path === '-' ? undefined : statSync(path, { throwIfNoEntry: false });
-  // Pipes have other names each time.
-  const real = kind?.isFile() === true || kind?.isDirectory() === true ? realpathSync(path) : '-';
+  return kind?.isFile() === true || kind?.isDirectory() === true ? realpathSync(path) : PIPE;
+}
+
+/** Names a source, where its memories go, and whose they are: the same words give the same memories. */
+function sourceOf(place: string, format: string, namespace: string, { viewer }: Caller): string {
   const whose = viewer.all ? '' : viewer.agentId;
-  return systemCrypto.sha256Hex(JSON.stringify([format, real, namespace, whose]));
+  return systemCrypto.sha256Hex(JSON.stringify([format, place, namespace, whose]));
 }
 
 const telling =

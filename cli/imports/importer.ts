@@ -21,6 +21,8 @@ export interface ImporterParts extends Importing {
   readonly format: ForeignName;
   /** Names the source, the namespace and the caller. */
   readonly source: string;
+  /** True for what came through a pipe: nothing says whether two of them are one source. */
+  readonly isPiped: boolean;
   readonly namespace: string;
   readonly folders: boolean;
   readonly tier: string;
@@ -73,7 +75,8 @@ export class Importer {
       report.notice(`${row.from}: holds no text`);
       return ok(null);
     }
-    const uri = this.uriOf(row.key);
+    const key = this.keyOf(row);
+    const uri = this.uriOf(key);
     if (this.seen.has(uri)) {
       report.problem(row.from, 'is in the source already, under the same id');
       return ok(null);
@@ -89,7 +92,7 @@ export class Importer {
     const title = titleOf(row.title, content);
     for (const [index, part] of texts.entries()) {
       const isFirst = index === 0;
-      const partUri = isFirst ? uri : this.uriOf(`${row.key}#${index + 1}`);
+      const partUri = isFirst ? uri : this.uriOf(`${key}#${index + 1}`);
       if (!isFirst) this.links.part(partUri, uri);
       this.ready.push({
         ...{ uri: partUri, from: row.from, names: isFirst ? row.names : [], namespace: namespace.value },
@@ -133,6 +136,12 @@ export class Importer {
     if (utf8Bytes(JSON.stringify(claims)) <= CLAIMS_BYTES_MAX) return { import_claims: claims };
     this.parts.report.notice(`${from}: what it says beside its text is too large to be kept`);
     return {};
+  }
+
+  /** Of a pipe the text belongs to the key, so that a row of another source with the same id never replaces a memory. */
+  private keyOf({ key, title, content, tags, kind }: SourceRow): string {
+    if (!this.parts.isPiped) return key;
+    return `${key}/${systemCrypto.sha256Hex(JSON.stringify([title, content, tags, kind]))}`;
   }
 
   private uriOf(key: string): string {

@@ -1,22 +1,25 @@
 import type { Readable } from 'node:stream';
 import type { SourceFile } from '../mine/source-file.js';
-import { HEAD_BYTES } from './source-head.js';
 
-/** Standard input, or another stream, as a file that can be looked at, and then read once. */
-export async function standardInput(stream: Readable, path = 'standard input'): Promise<SourceFile> {
+/** Standard input, or another stream, as a file whose beginning can be looked at, and that is then read once. */
+export function standardInput(stream: Readable, path = 'standard input'): SourceFile {
   const rest = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-  const head: Uint8Array[] = [];
-  let length = 0;
-  while (length < HEAD_BYTES) {
-    const { value, done } = await rest.next();
-    if (done === true) break;
-    head.push(value);
-    length += value.length;
-  }
+  const looked: Uint8Array[] = [];
   async function* read(bytesMax?: number): AsyncGenerator<Uint8Array> {
-    yield* head;
-    if (bytesMax !== undefined && bytesMax <= HEAD_BYTES) return;
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+    let length = 0;
+    for (const piece of looked) {
+      length += piece.length;
+      yield piece;
+    }
+    while (bytesMax === undefined || length < bytesMax) {
+      const next = await rest.next();
+      if (next.done === true) return;
+      // Only a look is kept for the next one.
+      if (bytesMax !== undefined) looked.push(next.value);
+      length += next.value.length;
+      yield next.value;
+    }
   }
-  return { path, size: length, read };
+  // How much comes is not known.
+  return { path, size: 0, read };
 }

@@ -17,7 +17,12 @@ export const csv: ForeignFormat = {
   async *read(file, tell) {
     const { text } = await headOf(file);
     try {
-      for await (const { line, members } of csvRecords(file.read(), delimiterOf(text))) {
+      for await (const { line, members, extra } of csvRecords(file.read(), delimiterOf(text))) {
+        if (extra > 0) {
+          const values = `${extra} more ${extra === 1 ? 'value' : 'values'} than the header has columns`;
+          tell(`line ${line} has ${values}: left out, put a text with a delimiter into quotes`);
+          continue;
+        }
         const row = rowOf(members, `${file.path}:${line}`, systemCrypto.sha256Hex);
         if (row === null) tell(`line ${line} has no text: left out`);
         else yield row;

@@ -347,6 +347,57 @@ describe('import of other sources', { timeout: 240_000 }, () => {
     assert.match(String(done.json['notices']), /link: is a link that leads out.*odd\.md: its front matter/);
   });
 
+  it('takes no part of a table that it would damage', async () => {
+    const { home, rows } = node();
+    const file = join(home, 'table.csv');
+    const take = async (table: string | Buffer) => {
+      writeFileSync(file, table);
+      const { code, out } = await run(home, ['import', file, '--json']);
+      return { code, json: JSON.parse(out) as Row };
+    };
+    const damaged = await take(Buffer.from('content\ncaf\u00e9\n', 'latin1'));
+    assert.deepEqual([damaged.code, ...counts(damaged).slice(0, 1)], [1, 0]);
+    assert.deepEqual(damaged.json['problems'], ['table.csv: is no table: it is not valid UTF-8']);
+    const torn = await take('content,owner,owner\nHigh water, and low,ada,bob\nTide,ada,bob\nEbb\n');
+    assert.deepEqual([torn.code, ...counts(torn).slice(0, 1)], [1, 2]);
+    assert.match(String(torn.json['problems']), /line 2 has 1 more value than the header has columns/);
+    const [ebb, tide] = await rows('import/csv');
+    assert.equal(ebb!['content'], 'Ebb');
+    assert.deepEqual(claimsOf(tide!), { owner: 'ada', owner_2: 'bob' });
+  });
+
+  it('finds the format where the first row is long, in a file and in a pipe', async () => {
+    const { home } = node();
+    const [long, short] = [{ content: 'long '.repeat(30_000) }, { content: 'short' }];
+    for (const [name, text] of [
+      ['jsonl', `${JSON.stringify(long)}\n${JSON.stringify(short)}\n`],
+      ['jsonl', JSON.stringify([long, short])],
+      ['mem0', JSON.stringify({ results: [{ id: '1', hash: 'x', memory: long.content }] })],
+    ] as const) {
+      const file = join(home, 'rows.json');
+      writeFileSync(file, text);
+      const dry = ['--dry-run', '--json'];
+      const whole = await run(home, ['import', file, ...dry]);
+      const piped = await run(home, ['import', ...dry], { stdin: text });
+      for (const { code, out, err } of [whole, piped]) {
+        assert.equal(code, 0, err);
+        assert.equal((JSON.parse(out) as Row)['format'], name);
+      }
+    }
+  });
+
+  it('lets no row of a pipe replace that of another one', async () => {
+    const { home, rows } = node();
+    const pipe = async (content: string) => {
+      const stdin = `${JSON.stringify({ id: 1, content })}\n`;
+      return JSON.parse((await run(home, ['import', '--json'], { stdin })).out) as Row;
+    };
+    assert.deepEqual(counts({ json: await pipe('tides') }).slice(0, 3), [1, 0, 0]);
+    assert.deepEqual(counts({ json: await pipe('invoices') }).slice(0, 3), [1, 0, 0]);
+    assert.deepEqual(counts({ json: await pipe('tides') }).slice(0, 3), [0, 0, 1]);
+    assert.deepEqual(titles(await rows('import/jsonl')), ['invoices', 'tides']);
+  });
+
   it('makes one memory of each row in two imports at the same time', async () => {
     const { home, source, rows } = node();
     const file = join(source, 'rows.jsonl');
