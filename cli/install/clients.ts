@@ -6,6 +6,7 @@ import { parseToml } from '../../node/config/config-file.js';
 import { userFolder } from '../../node/config/paths.js';
 import { editBlock, HASH_MARKS, hasBlock, MARKDOWN_MARKS } from './edit-block.js';
 import { editJson, memberOf } from './edit-json.js';
+import { maskedLine } from './masked-line.js';
 import { NotEditableError } from './not-editable.js';
 
 /** How a client starts this program. */
@@ -27,6 +28,8 @@ export interface Place {
   readonly agentId: (text: string) => string | null;
   /** What stands where this program would be put and is not of this program; null where the place is free. */
   readonly foreign: (text: string) => string | null;
+  /** A changed line as it may be printed. */
+  readonly shown: (line: string, start: Start) => string;
   /** Whether a text without this program needs no file. */
   readonly isSpent: (text: string) => boolean;
 }
@@ -71,6 +74,7 @@ const inJson = (file: string, path: readonly string[], entry: Entry = plainEntry
   empty: '{}\n',
   put: (text, start) => editJson(text, path, entry(start, entryAt(text, path) ?? {})),
   remove: (text) => editJson(text, path, undefined),
+  shown: (line, start) => maskedLine(line, JSON.stringify(entry(start, {})), 'command'),
   foreign: (text) => {
     const old = entryAt(text, path);
     return old === null || startsProgram([old['command'], old['args']].flat())
@@ -84,6 +88,9 @@ const inJson = (file: string, path: readonly string[], entry: Entry = plainEntry
   },
   isSpent: () => false,
 });
+
+/** Where only the lines of a block change, which are ours. */
+const asTheyAre = (line: string) => line;
 
 function entryAt(text: string, path: readonly string[]): Json | null {
   const entry = memberOf(text, path);
@@ -113,6 +120,7 @@ const inToml = (file: string): Place => ({
   },
   remove: (text) => editBlock(text, null, HASH_MARKS),
   agentId: quotedAgentId,
+  shown: asTheyAre,
   foreign: (text) => {
     const servers = tomlOf(editBlock(text, null, HASH_MARKS))['mcp_servers'] as Json | undefined;
     return servers?.[NAME] === undefined
@@ -153,6 +161,7 @@ const ofItsOwn = (file: string): Place => ({
     ),
   remove: (text) => editBlock(text, null, HASH_MARKS),
   agentId: quotedAgentId,
+  shown: asTheyAre,
   foreign: (text) =>
     text.trim() === '' || hasBlock(text, HASH_MARKS) ? null : 'a text without the managed block',
   isSpent: (text) => text.trim() === '',
@@ -243,6 +252,7 @@ export function instructionsPlace(
     put: (text) => editBlock(text, lines, MARKDOWN_MARKS),
     remove: (text) => editBlock(text, null, MARKDOWN_MARKS),
     agentId: () => null,
+    shown: asTheyAre,
     foreign: (text) =>
       own && text.trim() !== front.trim() && !hasBlock(text, MARKDOWN_MARKS)
         ? 'a text without the managed block'
@@ -285,14 +295,15 @@ export function hookPlace(
   };
   const withGroups = (text: string, groups: readonly HookGroup[]) =>
     editJson(text, path, groups.length === 0 ? undefined : groups);
+  const group = ({ command, args }: Start): HookGroup => {
+    const program = [command, ...args.slice(0, args.indexOf('mcp'))];
+    return { hooks: [{ type: 'command', command: `${shellLine([...program, ...words])} ${MARK}` }] };
+  };
   return {
     path: file ?? at('.claude/settings.json'),
     empty: '{}\n',
-    put: (text, { command, args }) => {
-      const program = [command, ...args.slice(0, args.indexOf('mcp'))];
-      const line = `${shellLine([...program, ...words])} ${MARK}`;
-      return withGroups(text, [...others(text), { hooks: [{ type: 'command', command: line }] }]);
-    },
+    put: (text, start) => withGroups(text, [...others(text), group(start)]),
+    shown: (line, start) => maskedLine(line, JSON.stringify(group(start)), null),
     remove: (text) => (memberOf(text, path) === undefined ? text : withGroups(text, others(text))),
     agentId: () => null,
     foreign: () => null,

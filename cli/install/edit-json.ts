@@ -46,14 +46,14 @@ function parsed(text: string): Json {
 }
 
 /**
- * The text with spaces in the place of comments and of commas after last members, which editors accept in their settings.
- * Everything else keeps its place.
+ * The text with spaces in the place of comments, of commas after last members and of a byte order mark, which editors accept
+ * in their settings. Everything else keeps its place.
  */
 function plainJson(text: string): string {
   const token = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
-  const withoutComments = text.replace(token, (part) =>
-    part.startsWith('"') ? part : part.replace(/[^\n]/g, ' '),
-  );
+  const withoutComments = text
+    .replace(/^\uFEFF/, ' ')
+    .replace(token, (part) => (part.startsWith('"') ? part : part.replace(/[^\n]/g, ' ')));
   return withoutComments.replace(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (part) => (part === ',' ? ' ' : part));
 }
 

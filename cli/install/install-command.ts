@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { inspectConfiguration } from '../../node/config/load-settings.js';
@@ -128,8 +128,8 @@ async function change(parsed: ParsedArguments, terminal: Terminal, action: Actio
     target,
     action,
     agent_id: action === 'install' ? (start.value.env['SVC_AGENT_ID'] ?? null) : null,
-    ...told(config.value, apply),
-    instructions: instructions === null ? null : told(instructions.value, apply),
+    ...told(config.value, start.value, apply),
+    instructions: instructions === null ? null : told(instructions.value, start.value, apply),
   };
   await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify(report)}\n` : textOf(report, parsed));
   return ok(0);
@@ -163,9 +163,9 @@ function instructionsOf(parsed: ParsedArguments): Place | null {
 }
 
 function changeOf(place: Place, action: Action, start: Start, force: boolean): Result<FileChange> {
-  const old = existsSync(place.path) ? readFileSync(place.path, 'utf8') : null;
-  const before = old === null || old.trim() === '' ? place.empty : old;
   try {
+    const old = textAt(place.path);
+    const before = old === null || old.trim() === '' ? place.empty : old;
     const foreign = place.foreign(before);
     if (foreign !== null && !(action === 'install' && force))
       return fail(
@@ -184,6 +184,23 @@ function changeOf(place: Place, action: Action, start: Start, force: boolean): R
   }
 }
 
+/** The text of a file; null where there is none. Throws NotEditableError where it has no text that can be kept as it is. */
+function textAt(path: string): string | null {
+  const file = lstatSync(path, { throwIfNoEntry: false });
+  if (file === undefined) return null;
+  if (file.isSymbolicLink() && !existsSync(path))
+    throw new NotEditableError('is a link to a file that is not there');
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw new NotEditableError(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  const text = bytes.toString('utf8');
+  if (!bytes.equals(Buffer.from(text))) throw new NotEditableError('is not UTF-8');
+  return text;
+}
+
 /** What is answered about a file, after it was changed if it shall be. */
 interface Told {
   readonly config: string;
@@ -193,10 +210,11 @@ interface Told {
   readonly changes: readonly string[];
 }
 
-function told({ place, old, text, changed }: FileChange, apply: boolean): Told {
+function told({ place, old, text, changed }: FileChange, start: Start, apply: boolean): Told {
   const applied = changed && apply;
   const backup = applied ? written(place, old, text) : null;
-  const changes = lineChanges(old ?? '', changed ? text : (old ?? ''));
+  const lines = lineChanges(old ?? '', changed ? text : (old ?? ''));
+  const changes = lines.map((line) => place.shown(line, start));
   return { config: place.path, changed, applied, backup, changes };
 }
 
@@ -235,8 +253,8 @@ function startOf(parsed: ParsedArguments, place: Place): Result<Start> {
 function agentOf(parsed: ParsedArguments, place: Place): string {
   const named = flagValue(parsed, 'agent-id');
   if (named !== undefined) return named;
-  const old = existsSync(place.path) ? readFileSync(place.path, 'utf8') : '';
   try {
+    const old = textAt(place.path) ?? '';
     return place.agentId(old.trim() === '' ? place.empty : old) ?? ownId(parsed);
   } catch (error) {
     if (error instanceof NotEditableError) return ownId(parsed);

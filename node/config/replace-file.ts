@@ -18,6 +18,9 @@ export function replaceFile(
 ): string {
   const real = realpathSync(path);
   const { mode, uid, gid } = statSync(real);
+  const isBefore = () => readFileSync(real).equals(Buffer.from(before));
+  // Text that was read from other bytes would damage the file, and its backup too.
+  if (!isBefore() && readFileSync(real, 'utf8') === before) throw new Error(`${path} is not UTF-8`);
   const stamp = instantFromMs(clock.nowMs()).replace(/[-:.]/g, '');
   const backup = `${real}.bak.${stamp}`;
   const draftOf = () => join(dirname(real), `.${basename(real)}.${random.uuid()}`);
@@ -28,8 +31,7 @@ export function replaceFile(
   try {
     const file = { path: real, draft: draftOf(), content: after, mode: mode & 0o777, owner: { uid, gid } };
     placeFile(file, (draft) => {
-      if (readFileSync(real, 'utf8') !== before)
-        throw new Error(`${path} was changed by another process in the meantime`);
+      if (!isBefore()) throw new Error(`${path} was changed by another process in the meantime`);
       renameSync(draft, real);
     });
     return backup;

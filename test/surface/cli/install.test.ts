@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -221,6 +222,48 @@ describe('install', { timeout: 240_000 }, () => {
         },
       },
     });
+  });
+
+  it('prints no value of another program, and none that the user has added', async () => {
+    const { write, read, install } = user();
+    const one =
+      '{"mcpServers":{"hub":{"command":"npx","args":["--key","sesame-1"],"env":{"KEY":"sesame-2"}}}}';
+    write('cursor', one);
+    const shown = await install('cursor', '--dry-run');
+    const done = await install('cursor');
+    assert.ok(done.out.includes('{"mcpServers":{"hub":{"command":"npx","args":["…","…"],"env":{"KEY":"…"}}'));
+    assert.ok(done.out.includes(`"SVC_AGENT_ID": "${agentOf('cursor')}"`));
+    write('windsurf', read('cursor').replace('"SVC_AGENT_ID"', '"SVC_API_KEY": "sesame-3", "SVC_AGENT_ID"'));
+    const again = await install('windsurf', '--agent-id', 'ai:me', '--binary', '/opt/mnemesh');
+    const gone = await install('cursor', '--uninstall');
+    for (const { code, out, err } of [shown, done, again, gone]) {
+      assert.equal(code, 0, err);
+      assert.doesNotMatch(out, /sesame/);
+    }
+    assert.equal(read('cursor'), one);
+    assert.match(read('windsurf'), /sesame-1.*sesame-2[\s\S]*sesame-3/);
+  });
+
+  it('takes a file with a byte order mark, and refuses one whose bytes it could not keep', async () => {
+    const { write, read, install, file } = user();
+    write('cursor', '\uFEFF{\r\n  "mcpServers": {}\r\n}\r\n');
+    assert.equal((await install('cursor')).code, 0);
+    assert.match(read('cursor'), /^\uFEFF\{\r\n {2}"mcpServers": \{\n {4}"mnemesh"/);
+    const bytes = Buffer.from('{ "name": "caf\u00e9" }', 'latin1');
+    write('windsurf', '');
+    writeFileSync(file('windsurf'), bytes);
+    const { code, err } = await install('windsurf');
+    assert.equal(code, 78, err);
+    assert.match(err, /is not UTF-8; nothing was changed/);
+    assert.deepEqual(readFileSync(file('windsurf')), bytes);
+    assert.deepEqual(backupsOf(file('windsurf')), []);
+    rmSync(file('windsurf'));
+    symlinkSync(join(dirname(file('windsurf')), 'gone.json'), file('windsurf'));
+    assert.match(
+      (await install('windsurf')).err,
+      /is a link to a file that is not there; nothing was changed/,
+    );
+    assert.ok(lstatSync(file('windsurf')).isSymbolicLink());
   });
 
   it('follows a link of the user to the file itself', async () => {
