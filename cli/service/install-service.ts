@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { inspectConfiguration } from '../../node/config/load-settings.js';
+import { inspectConfiguration, variableOf } from '../../node/config/load-settings.js';
 import { absolutePath } from '../../node/config/paths.js';
 import { SETTINGS } from '../../node/config/settings.js';
 import { PrivateFile } from '../../node/private-file.js';
@@ -17,6 +17,10 @@ import { type ServiceManager, serviceManager } from './service-manager.js';
 
 /** Settings of the environment that a service takes along; others may be secrets. */
 const TAKEN: readonly string[] = ['home', 'dbPath', 'keyDir'];
+
+/** Variables that say which configuration file is read. */
+const FILE = 'SVC_CONFIG';
+const NO_FILE = 'SVC_NO_CONFIG';
 
 /** Settles long enough to know whether the node ended at its start. */
 const SETTLE_MS = 1500;
@@ -103,8 +107,15 @@ function serviceOf(parsed: ParsedArguments, flags: readonly DocumentedFlag[]): S
   const script = process.argv[1]!;
   return {
     command: [process.execPath, existsSync(script) ? realpathSync(script) : script, 'serve', ...words],
-    env: Object.fromEntries(env),
+    env: { ...Object.fromEntries(env), ...fileVariables(parsed) },
   };
+}
+
+/** The service reads the configuration file that this command reads. */
+function fileVariables(parsed: ParsedArguments): Readonly<Record<string, string>> {
+  const file = variableOf(FILE);
+  if (file !== null && flagValue(parsed, 'config') === undefined) return { [FILE]: absolutePath(file) };
+  return variableOf(NO_FILE) === '1' ? { [NO_FILE]: '1' } : {};
 }
 
 const isOfEnvironment = (origin: { readonly source: string } | undefined) => origin?.source === 'environment';

@@ -76,6 +76,18 @@ describe('serve --install', { skip: onLinux }, () => {
     assert.doesNotMatch(calls(), /enable|disable|restart/);
   });
 
+  it('reads the configuration file that a variable names', async () => {
+    const home = temporaryFolder('service');
+    const file = join(home, 'mine.toml');
+    writeFileSync(file, '[http]\nport = 9123\n');
+    const text = async (env: Record<string, string>, ...words: string[]) =>
+      (await run(home, ['serve', '--install', '--dry-run', ...words], { env: { HOME: home, ...env } })).out;
+    assert.ok((await text({ SVC_CONFIG: file })).includes(`\nEnvironment=SVC_CONFIG=${file}\n`));
+    const flagged = await text({ SVC_CONFIG: '/other.toml' }, '--config', file);
+    assert.ok(flagged.includes(` --config ${file}\n`) && !flagged.includes('SVC_CONFIG'), flagged);
+    assert.ok((await text({ SVC_NO_CONFIG: '1' })).includes('\nEnvironment=SVC_NO_CONFIG=1\n'));
+  });
+
   it('says so when the node of the service ends at its start', async () => {
     const { serve, unit } = user('case "$2" in is-active) exit 3;; esac');
     const { code, err } = await serve('--install');
