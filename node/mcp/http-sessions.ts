@@ -118,7 +118,7 @@ export class HttpSessions {
     // A client on the network chooses its profile itself, so the allowlist bounds what it may choose.
     const offered = asked.filter((family) => permitted.includes(family));
     const session = await this.begin(owner, agentId, offered);
-    const response = await this.pass(session, request);
+    const response = await this.pass(session, { ...request, message: completed(request.message ?? {}) });
     // What the library refuses has no session.
     if (session.transport.sessionId === undefined) await session.end();
     return response;
@@ -190,6 +190,27 @@ export class HttpSessions {
     });
   }
 }
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** An initialize with the members that the library demands, and a client may leave out, as over the other transport. */
+function completed(message: Fields): Fields {
+  const params = objectIn(message['params']);
+  const { name, version } = objectIn(params['clientInfo']);
+  return {
+    ...message,
+    params: {
+      ...params,
+      protocolVersion: textIn(params['protocolVersion']),
+      capabilities: objectIn(params['capabilities']),
+      clientInfo: { ...objectIn(params['clientInfo']), name: textIn(name), version: textIn(version) },
+    },
+  };
+}
+
+const objectIn = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const agentOf = ({ 'x-agent-id': agent }: IncomingHttpHeaders): string | undefined =>
   typeof agent === 'string' ? agent : undefined;

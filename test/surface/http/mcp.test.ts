@@ -190,6 +190,15 @@ describe('MCP over HTTP', () => {
     assert.equal(await strict.end('SIGTERM'), 0);
   });
 
+  it('opens a session of the first version for a client that says little of itself', async () => {
+    for (const params of [undefined, {}, { protocolVersion: 7, capabilities: null, clientInfo: 'curl' }]) {
+      const opened = await post({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+      assert.equal(opened.status, 200, JSON.stringify(params));
+      const [event] = eventsOf(await opened.text());
+      assert.equal((event!.message['result'] as Answer)['protocolVersion'], '2024-11-05');
+    }
+  });
+
   it('refuses what is no message, and requests without a session', async () => {
     const raw = await session();
     for (const [body, code] of [
