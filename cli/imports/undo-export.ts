@@ -92,7 +92,10 @@ class TakingBack {
     const by = this.writtenBy.get(id);
     if (by !== undefined) report.leave(row, `import ${by} wrote it since: take that one back first`);
     else if (row.version !== version && !isBroughtBack(later, row)) report.leave(row, 'it was changed since');
-    else report.note(dryRun ? null : await this.call(operation, { id }), kind, row);
+    else {
+      const input = kind === 'removed' ? { id, expected_version: row.version } : { id };
+      report.note(dryRun ? null : await this.call(operation, input), kind, row);
+    }
     return ok(null);
   }
 

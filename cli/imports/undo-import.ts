@@ -107,7 +107,11 @@ export async function undoImport(
     if (isMade && by !== undefined && by !== run)
       return report.leave(row, `import ${String(by)} changed it since: take that one back first`);
     const kind = isMade ? 'removed' : 'restored';
-    const done = dryRun ? null : await call(isMade ? memoryDelete : memoryUndoEdit, { id: row.id });
+    const done = dryRun
+      ? null
+      : await (isMade
+          ? call(memoryDelete, { id: row.id, expected_version: row.version })
+          : call(memoryUndoEdit, { id: row.id }));
     report.note(done, kind, row);
   };
   const results = await inTurns(rows, ASKED_AT_ONCE, async (uri): Promise<Result<null>> => {

@@ -48,6 +48,10 @@ export function collectInput(route: OperationRoute, sources: Sources): Result<Co
   if (noObject !== null)
     return fail('VALIDATION_FAILED', `${noObject}: must be an object`, { fields: [noObject] });
 
+  if (isUncompared(route, sources.headers)) {
+    const message = 'If-Match: this route compares no version, so nothing was changed; leave the header out';
+    return fail('VALIDATION_FAILED', message, { fields: ['if-match'] });
+  }
   for (const [header, plan] of route.headers) {
     const text = sources.headers[header];
     if (typeof text === 'string') collector.take(plan, textValue(route, plan, text));
@@ -65,6 +69,12 @@ export function collectInput(route: OperationRoute, sources: Sources): Result<Co
   }
   return ok({ input, claim });
 }
+
+/** True for a write under a condition that nobody would check. */
+const isUncompared = ({ operation, headers }: OperationRoute, sent: IncomingHttpHeaders): boolean =>
+  sent['if-match'] !== undefined &&
+  operation.effect === 'write' &&
+  headers.every(([header]) => header !== 'if-match');
 
 class Collector {
   readonly input: Record<string, unknown> = {};

@@ -42,6 +42,23 @@ const checked = (problem: (value: string) => string | null) =>
   });
 
 export const memoryId = checked(memoryIdProblem).describe('Memory id, or the beginning of exactly one');
+
+const version = z.int().min(1).describe('Only when the memory still has this version');
+
+/** A version as If-Match carries it: digits, quotes optional, `W/` not; or the whole entity tag, which begins with it. */
+export const expectedVersion = z
+  .union(
+    [
+      version,
+      z
+        .string()
+        .regex(/^(?:"\d{1,15}(?:-[0-9a-f]{1,64})?"|\d{1,15})$/, 'must be an integer version')
+        .transform((value) => Number(/\d+/.exec(value)![0])),
+    ],
+    { error: 'must be an integer version' },
+  )
+  .describe('Only when the memory still has this version');
+
 export const agentId = checked(agentIdProblem).describe('Agent id');
 export const namespace = checked((value) =>
   subtreeRoot(value) === null

@@ -1,14 +1,14 @@
 import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
-import { isFlag, isId, shaped } from '../decide/command-shape.js';
+import { isAbsentOr, isFlag, isId, isVersionOrNull, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
-import { ofRows } from '../decide/proposal.js';
+import { type Held, ofRows } from '../decide/proposal.js';
 import { isExpired, isVisible, mayDelete } from './access.js';
 import type { ForgetFilter } from './forget-filter.js';
 import { removeMemory } from './memory-writes.js';
 import { expiredMemories, forgettableMemories, memoryById } from './reads.js';
 import { giveWay } from './store.js';
-import { notFound, notOwner } from './update.js';
+import { notFound, notOwner, versionConflict } from './update.js';
 
 /** Removes one bounded batch. */
 export interface ForgetMemories {
@@ -31,6 +31,8 @@ export interface DeleteMemory {
   readonly id: string;
   readonly archive: boolean;
   readonly viewer: Viewer;
+  /** Only while the memory has this version. */
+  readonly expectedVersion?: number;
 }
 
 /** What `delete-memory` answers. */
@@ -52,11 +54,16 @@ export interface ExpireMemoriesOutcome {
   readonly more: boolean;
 }
 
-/** Deletes a memory and leaves a tombstone; with `archive` the archive first gets a full copy (interface §3). */
+/**
+ * Deletes a memory and leaves a tombstone; with `archive` the archive first gets a full copy (interface §3).
+ * VERSION_CONFLICT where it has another version than the expected one.
+ */
 function* decideDelete(command: DeleteMemory, context: DecisionContext): Deciding<DeleteMemoryOutcome> {
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (context.permitted !== true && !mayDelete(row, command.viewer)) return notOwner(row, command.viewer);
+  const conflict = versionConflict(row, command.expectedVersion ?? null);
+  if (conflict !== null) return conflict;
   return decided({ id: row.id, namespace: row.namespace, archived: command.archive }, [
     removeMemory(row, { word: 'delete', reason: 'delete', archive: command.archive }),
   ]);
@@ -82,11 +89,15 @@ function* decideForget(command: ForgetMemories): Deciding<ForgetMemoriesOutcome>
   );
 }
 
+const proposedDelete = ({ id, expectedVersion }: Held) => ofRows([id], { id, version: expectedVersion });
+
 export const deleteMemoryCommand = defineCommand({
   kind: 'delete-memory',
   decide: decideDelete,
-  gate: { action: 'delete', about: ({ id }) => id, proposes: ({ id }) => ofRows([id], { id }) },
-  read: shaped<DeleteMemory>('delete-memory', { id: isId, archive: isFlag }),
+  gate: { action: 'delete', about: ({ id }) => id, proposes: proposedDelete },
+  read: shaped<DeleteMemory>('delete-memory', {
+    ...{ id: isId, archive: isFlag, expectedVersion: isAbsentOr(isVersionOrNull) },
+  }),
   tells: { post_delete: ({ outcome: { id, namespace } }) => [{ namespace, payload: { id } }] },
 });
 

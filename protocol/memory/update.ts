@@ -1,5 +1,5 @@
 import type { MemoryId } from '../base/meanings.js';
-import { fail, failed } from '../base/result.js';
+import { fail, failed, type Result } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { defineCommand, NOBODY, textBytes } from '../decide/command.js';
 import type { Check } from '../decide/command-shape.js';
@@ -80,6 +80,14 @@ export const notOwner = (row: Memory, { agentId }: Viewer) => {
 /** True for the id of a request that named no agent (interface §5.3). */
 export const isNameless = (agentId: string | null): boolean => agentId?.startsWith('anonymous:req-') === true;
 
+/** VERSION_CONFLICT with both versions where a memory has another one than its writer expects. */
+export function versionConflict({ id, version }: Memory, expected: number | null): Result<never> | null {
+  if (expected === null || expected === version) return null;
+  return fail('VERSION_CONFLICT', `version is ${version}, not ${expected}`, {
+    ...{ status: 'conflict', id, expected_version: expected, current_version: version },
+  });
+}
+
 /**
  * Updates some fields: NOT_FOUND, VALIDATION_FAILED for an expiry in the past, FORBIDDEN for another owner's row, VERSION_CONFLICT with both versions, CONFLICT on a
  * taken (title, namespace). The tier never goes down; `version` grows by one, or begins again under a new id.
@@ -91,14 +99,8 @@ export function* decideUpdate(
   const row = yield* memoryById(command.id);
   if (row === null || isExpired(row, context.now) || !isVisible(row, command.viewer)) return notFound();
   if (!mayChange(row, command.viewer)) return notOwner(row, command.viewer);
-  if (command.expectedVersion !== null && command.expectedVersion !== row.version) {
-    return fail('VERSION_CONFLICT', `version is ${row.version}, not ${command.expectedVersion}`, {
-      status: 'conflict',
-      id: row.id,
-      expected_version: command.expectedVersion,
-      current_version: row.version,
-    });
-  }
+  const conflict = versionConflict(row, command.expectedVersion);
+  if (conflict !== null) return conflict;
   const { kind, expires_at: expiry } = command.patch;
   if (typeof expiry === 'string' && expiry <= context.now) {
     return fail('VALIDATION_FAILED', 'expires_at lies in the past; delete the memory instead', {

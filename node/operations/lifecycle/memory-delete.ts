@@ -12,12 +12,18 @@ export const memoryDelete = defineOperation({
   family: 'lifecycle',
   summary: 'Delete a memory; the archive keeps a copy.',
   core: false,
-  input: z.object({ id: fields.memoryId }),
+  input: z.object({ id: fields.memoryId, expected_version: fields.expectedVersion.optional() }),
   output: z.object({ deleted: z.boolean(), id: z.string(), archived: z.boolean() }),
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
-  http: [{ method: 'DELETE', path: '/memories/{id}', fields: 'query' }],
+  http: [
+    {
+      ...{ method: 'DELETE', path: '/memories/{id}', fields: 'query' },
+      headers: { 'if-match': 'expected_version' },
+      omit: ['expected_version'],
+    },
+  ],
   mcp: {
     description:
       'Delete one wrong or useless memory by its id. The archive keeps a copy, which memory_archive_restore brings back.',
@@ -48,6 +54,7 @@ export const memoryDelete = defineOperation({
       id: id.value,
       archive: call.services.settings.archiveOnGc,
       viewer: call.caller.viewer,
+      ...(input.expected_version === undefined ? {} : { expectedVersion: input.expected_version }),
     });
     if (!result.ok) return failed(result.error);
     return ok({ deleted: true, id: result.value.id, archived: result.value.archived });

@@ -10,22 +10,6 @@ import { given, namedMemory, textsBeside } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 import { shownMemory } from '../shared/shown-memories.js';
 
-const version = z.int().min(1).describe('Update only when the memory still has this version');
-
-/** A version as If-Match carries it: digits, quotes optional, `W/` not; or the whole entity tag, which begins with it. */
-const expectedVersion = z
-  .union(
-    [
-      version,
-      z
-        .string()
-        .regex(/^(?:"\d{1,15}(?:-[0-9a-f]{1,64})?"|\d{1,15})$/, 'must be an integer version')
-        .transform((value) => Number(/\d+/.exec(value)![0])),
-    ],
-    { error: 'must be an integer version' },
-  )
-  .describe('Update only when the memory still has this version');
-
 const input = z.object({
   id: fields.memoryId,
   title: fields.title.optional(),
@@ -49,7 +33,7 @@ const input = z.object({
   entity_id: fields.entityId.optional(),
   ttl_secs: fields.ttlSecs.optional(),
   agent_id: fields.agentId.optional(),
-  expected_version: expectedVersion.optional(),
+  expected_version: fields.expectedVersion.optional(),
   edit_source: z
     .enum(['human', 'llm', 'hook'])
     .default('human')

@@ -35,6 +35,14 @@ describe('a delete', () => {
     }
   });
 
+  it('under a version that the memory no longer has is VERSION_CONFLICT', () => {
+    const row = aRow({ id: 'm1', version: 3 });
+    const { code, ...details } = refused(decideOver(deleting({ expectedVersion: 2 }), [row]));
+    assert.equal(code, 'VERSION_CONFLICT');
+    assert.match(JSON.stringify(details), /"expected_version":2,"current_version":3/);
+    assert.equal(taken(decideOver(deleting({ expectedVersion: 3 }), [row])).value.id, 'm1');
+  });
+
   it('is for the owner and for the addressee of a message', () => {
     const message = aRow({
       id: 'm1',

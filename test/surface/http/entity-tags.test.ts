@@ -64,6 +64,20 @@ test('If-Match takes the tag of a memory, and refuses an old one', async () => {
   }
 });
 
+test('If-Match guards a delete too, and no other write takes it without a look', async () => {
+  const path = `/api/v1/memories/${await stored('guarded')}`;
+  const tag = (await read(path)).headers.get('etag')!;
+  assert.equal((await node.send('PUT', path, { content: 'second' }, AGENT)).status, 200);
+  const old = await node.send('DELETE', path, undefined, { ...AGENT, 'if-match': tag });
+  assert.deepEqual([old.status, old.json?.['code']], [409, 'VERSION_CONFLICT']);
+  const other = await node.send('POST', `${path}/promote`, {}, { ...AGENT, 'if-match': '"2"' });
+  assert.deepEqual([other.status, other.json?.['code']], [400, 'VALIDATION_FAILED']);
+  assert.match(String(other.json?.['error']), /^If-Match: this route compares no version/);
+  assert.equal((await read(path)).status, 200);
+  const gone = await node.send('DELETE', path, undefined, { ...AGENT, 'if-match': '"2"' });
+  assert.equal(gone.status, 200);
+});
+
 test('lists have the digest of their body, recalls and errors have none', async () => {
   await stored('listed');
   const path = '/api/v1/memories?limit=1';
