@@ -177,8 +177,6 @@ export interface Operation<
   readonly family: Family;
   /** One sentence for people and programs: help, OpenAPI, capabilities. */
   readonly summary: string;
-  /** Also offered in the core profile of MCP. */
-  readonly core: boolean;
   readonly input: I;
   readonly output: O;
   /** A read gets a store that cannot write. */

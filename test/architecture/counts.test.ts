@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { NATIVE_COMMANDS } from '../../cli/native-commands.js';
 import { TASKS } from '../../cli/tasks.js';
+import { profileOf } from '../../node/config/tool-profile.js';
 import { type MeshRoutesParts, meshRoutes } from '../../node/mesh/mesh-routes.js';
 import { syncRoutes } from '../../node/mesh/receive/sync-routes.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
@@ -33,7 +34,9 @@ const INTERFACE_COMMANDS: readonly string[] = `
 describe('counts', () => {
   it('the core profile has exactly the seven tools of the decisions', () => {
     assert.deepEqual(
-      OPERATIONS.filter((operation) => operation.core).map((operation) => operation.name),
+      OPERATIONS.filter(({ mcp, family }) => mcp !== undefined && profileOf('core').includes(family)).map(
+        ({ name }) => name,
+      ),
       [
         'memory_store',
         'memory_recall',

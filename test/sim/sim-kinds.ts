@@ -83,7 +83,6 @@ function commandOperation<I extends z.ZodObject>(
     name,
     family: 'other',
     summary: name,
-    core: false,
     input,
     output: written,
     effect: 'write',

@@ -23,7 +23,6 @@ export const memoryArchiveList = defineOperation({
   name: 'memory_archive_list',
   family: 'archive',
   summary: 'List archived memories, newest first.',
-  core: false,
   input: z.object({
     namespace: fields.namespace.optional(),
     limit: fields.listLimit(limits.ARCHIVE_LIST_LIMIT, limits.ARCHIVE_LIST_LIMIT_MAX),
@@ -108,7 +107,6 @@ export const memoryArchive = defineOperation({
   name: 'memory_archive',
   family: 'archive',
   summary: 'Move memories to the archive.',
-  core: false,
   input: z.object({
     ids: z.array(fields.memoryId).min(1).max(limits.ARCHIVE_IDS_MAX).describe('Full ids, at most 1000'),
     reason: reason.default('archive'),
@@ -160,7 +158,6 @@ export const memoryArchiveRestore = defineOperation({
   name: 'memory_archive_restore',
   family: 'archive',
   summary: 'Restore an archived memory as it was.',
-  core: false,
   input: z.object({ id: fields.memoryId }),
   output: z.object({
     restored: z.boolean(),
@@ -212,7 +209,6 @@ export const memoryArchivePurge = defineOperation({
   name: 'memory_archive_purge',
   family: 'archive',
   summary: 'Purge archived memories for good; only your own unless you are an admin.',
-  core: false,
   input: z.object({
     older_than_days: z
       .int()
@@ -288,7 +284,6 @@ export const memoryArchiveStats = defineOperation({
   name: 'memory_archive_stats',
   family: 'archive',
   summary: 'Count archived memories by namespace.',
-  core: false,
   input: z.object({}),
   output: z.object({
     archived_total: z.int(),

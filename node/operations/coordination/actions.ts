@@ -38,7 +38,6 @@ export const memoryActionCreate = defineOperation({
   name: 'memory_action_create',
   family: 'power',
   summary: 'Make an action: a piece of work that an agent can claim.',
-  core: false,
   input: z.object({
     namespace: fields.ordinaryNamespace,
     kind: fields.words(ACTION_KIND_LENGTH_MAX).describe('What kind of work it is'),
@@ -88,7 +87,6 @@ export const memoryActionGet = defineOperation({
   name: 'memory_action_get',
   family: 'power',
   summary: 'Show an action, its last transition, and the actions for which it waits.',
-  core: false,
   input: z.object({ id: actionId }),
   output: z.object({
     action: actionOutput.nullable(),
@@ -120,7 +118,6 @@ export const memoryActionList = defineOperation({
   name: 'memory_action_list',
   family: 'power',
   summary: 'List actions, those that changed last first.',
-  core: false,
   input: z.object({
     namespace: fields.namespace.optional(),
     state: actionState.describe(`Only actions in it: ${ACTION_STATES.join(', ')}`).optional(),
@@ -163,7 +160,6 @@ export const memoryActionAddEdge = defineOperation({
   name: 'memory_action_add_edge',
   family: 'power',
   summary: 'Make one action wait for another, or mark two as siblings.',
-  core: false,
   input: z.object({ from_action: actionId, to_action: actionId, edge_type: edgeType }),
   output: z.object({ ok: z.literal(true) }),
   effect: 'write',
@@ -187,7 +183,6 @@ export const memoryActionEdges = defineOperation({
   name: 'memory_action_edges',
   family: 'power',
   summary: 'List the edges of an action in both directions, the oldest first.',
-  core: false,
   input: z.object({ id: actionId }),
   output: z.object({ edges: z.array(edgeOutput), ...fields.listEnd }),
   effect: 'read',
@@ -207,7 +202,6 @@ export const memoryActionFrontier = defineOperation({
   name: 'memory_action_frontier',
   family: 'power',
   summary: 'List the actions of a namespace that wait for nothing, by priority and then age.',
-  core: false,
   input: z.object({
     namespace: fields.namespace,
     limit: fields.listLimit(ACTION_FRONTIER_LIMIT, PAGE_SIZE_MAX, 'actions'),
@@ -241,7 +235,6 @@ export const memoryActionNext = defineOperation({
   name: 'memory_action_next',
   family: 'power',
   summary: 'Show the first action of the frontier of a namespace.',
-  core: false,
   input: z.object({
     namespace: fields.namespace,
     agent_id: fields.agentId.describe('Only actions of nobody and of this agent').optional(),

@@ -35,7 +35,6 @@ export const coordinationBoard = defineOperation({
   name: 'coordination_board',
   family: 'power',
   summary: 'Show actions with their leases, open signals and open checkpoints.',
-  core: false,
   input: z.object({
     namespace: fields.namespace.optional(),
     limit: fields.listLimit(PAGE_SIZE_MAX, PAGE_SIZE_MAX, 'rows of a list'),

@@ -105,7 +105,6 @@ export const memoryCheckpointCreate = defineOperation({
   name: 'memory_checkpoint_create',
   family: 'power',
   summary: 'Make a checkpoint that waits until an agent resolves it.',
-  core: false,
   input: z.object({
     namespace: fields.ordinaryNamespace,
     title: fields.title.describe('What is waited for'),
@@ -156,7 +155,6 @@ export const memoryCheckpointResolve = defineOperation({
   name: 'memory_checkpoint_resolve',
   family: 'power',
   summary: 'Resolve or reject a checkpoint; the first resolution stands.',
-  core: false,
   input: z.object({
     id: checkpointId,
     state: z.enum(VERDICTS, 'must be one of: resolved, rejected').describe('resolved or rejected'),
@@ -207,7 +205,6 @@ export const memoryCheckpointQuery = defineOperation({
   name: 'memory_checkpoint_query',
   family: 'power',
   summary: 'List the checkpoints of a namespace, the newest first.',
-  core: false,
   input: z.object({
     namespace: fields.namespace,
     condition_type: conditionType.optional(),
@@ -239,7 +236,6 @@ export const memoryCheckpointVerify = defineOperation({
   name: 'memory_checkpoint_verify',
   family: 'power',
   summary: 'Verify who resolved a checkpoint.',
-  core: false,
   input: z.object({ id: checkpointId }),
   output: z.object({
     checkpoint: checkpointOutput.nullable(),

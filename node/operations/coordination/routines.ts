@@ -102,7 +102,6 @@ export const memoryRoutineCreate = defineOperation({
   name: 'memory_routine_create',
   family: 'power',
   summary: 'Make a routine, a template of actions that agents run.',
-  core: false,
   input: z.object({
     namespace: fields.ordinaryNamespace,
     name: fields.title.describe('Name of the routine; several may share one'),
@@ -150,7 +149,6 @@ export const memoryRoutineFreeze = defineOperation({
   name: 'memory_routine_freeze',
   family: 'power',
   summary: 'Freeze a routine for ever, so that agents can run it.',
-  core: false,
   input: z.object({ id: routineId }),
   output: z.object({ routine: routineOutput, attest_level: z.enum(['self_signed', 'unsigned']) }),
   effect: 'write',
@@ -198,7 +196,6 @@ export const memoryRoutineRun = defineOperation({
   name: 'memory_routine_run',
   family: 'power',
   summary: 'Run a frozen routine: make its actions and the edges between them at once.',
-  core: false,
   input: z.object({
     routine_id: routineId,
     arguments: fields.jsonObject(JSON_BYTES_MAX).describe('Arguments by name; {} for none'),
@@ -245,7 +242,6 @@ export const memoryRoutineStatus = defineOperation({
   name: 'memory_routine_status',
   family: 'power',
   summary: 'Show a run of a routine, and how many of its actions are in which state.',
-  core: false,
   input: z.object({ run_id: runId }),
   output: z.object({
     run: runOutput.nullable(),
@@ -281,7 +277,6 @@ export const memoryRoutineList = defineOperation({
   name: 'memory_routine_list',
   family: 'power',
   summary: 'List the routines of a namespace, the newest first.',
-  core: false,
   input: z.object({
     namespace: fields.namespace,
     state: z.enum(ROUTINE_STATES).describe('Only drafts, or only frozen ones').optional(),

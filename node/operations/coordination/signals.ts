@@ -64,7 +64,6 @@ export const memorySignalSend = defineOperation({
   name: 'memory_signal_send',
   family: 'power',
   summary: 'Send a signed signal to an agent, or to all agents of a namespace.',
-  core: false,
   input,
   output: z.object({
     id: z.string(),
@@ -150,7 +149,6 @@ export const memorySignalRead = defineOperation({
   name: 'memory_signal_read',
   family: 'power',
   summary: 'Read a signal; its addressee thereby marks it as read.',
-  core: false,
   input: z.object({ id: signalId }),
   output: z.object({
     signal: signalOutput.nullable(),
@@ -180,7 +178,6 @@ export const memorySignalInbox = defineOperation({
   name: 'memory_signal_inbox',
   family: 'power',
   summary: 'List the signals of a namespace that the caller may see, the newest first.',
-  core: false,
   input: z.object({
     namespace: fields.namespace,
     to_agent: fields.agentId
@@ -219,7 +216,6 @@ export const memorySignalThread = defineOperation({
   name: 'memory_signal_thread',
   family: 'power',
   summary: 'List the signals of a thread that the caller may see, the oldest first.',
-  core: false,
   input: z.object({
     correlation_id: reference.describe('Names the thread'),
     limit: fields.listLimit(COORDINATION_LIST_LIMIT, PAGE_SIZE_MAX, 'signals'),
@@ -253,7 +249,6 @@ export const memorySignalAck = defineOperation({
   name: 'memory_signal_ack',
   family: 'power',
   summary: 'Acknowledge a signal that was sent to the caller.',
-  core: false,
   input: named,
   output: z.object({
     acknowledged: z.boolean().describe('False where there is no such signal, or it is acknowledged already'),

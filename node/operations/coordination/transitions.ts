@@ -34,7 +34,6 @@ export const memoryActionTransition = defineOperation({
   name: 'memory_action_transition',
   family: 'power',
   summary: 'Claim an action, give it back, begin it or end it.',
-  core: false,
   input,
   output: z.object({ action: actionOutput }),
   effect: 'write',

@@ -49,7 +49,6 @@ export const memoryLoadFamily = defineOperation({
   name: 'memory_load_family',
   family: 'core',
   summary: 'List the memories filed under a tool family; it recalls nothing.',
-  core: true,
   input: z.object({
     family: z.string().describe(`One of ${FAMILIES.join(', ')}`),
     namespace: fields.namespace.optional(),
@@ -83,7 +82,6 @@ export const memorySmartLoad = defineOperation({
   family: 'core',
   summary:
     'Choose the tool family that fits an intent and list the memories filed under it; it recalls nothing.',
-  core: true,
   input: z.object({
     intent: fields.queryText.describe('What you are about to do'),
     namespace: fields.namespace.optional(),

@@ -34,7 +34,6 @@ export const memoryBulk = defineOperation({
   name: 'memory_store_bulk',
   family: 'core',
   summary: 'Store many memories, each with its own result.',
-  core: false,
   input,
   output: z.object({
     created: z.int().describe('Memories that are new'),

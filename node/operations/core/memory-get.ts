@@ -21,7 +21,6 @@ export const memoryGet = defineOperation({
   name: 'memory_get',
   family: 'core',
   summary: 'Read one memory by its id or a unique prefix of it.',
-  core: true,
   input: z.object({ id: fields.memoryId }),
   output: z.object({ memory: fields.memoryOutput, ...linkFields }),
   effect: 'read',

@@ -15,7 +15,6 @@ export const memoryList = defineOperation({
   name: 'memory_list',
   family: 'core',
   summary: 'List memories, highest priority and newest update first.',
-  core: true,
   input: z.object({
     ...filterFields,
     cursor: cursorField,

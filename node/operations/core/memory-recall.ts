@@ -38,7 +38,6 @@ export const memoryRecall = defineOperation({
   name: 'memory_recall',
   family: 'core',
   summary: 'Recall the memories most relevant to a context.',
-  core: true,
   input: recallInput,
   output: z.object({
     memories: z.array(recalledMemory),

@@ -14,7 +14,6 @@ export const memorySearch = defineOperation({
   name: 'memory_search',
   family: 'core',
   summary: 'Find memories that contain every word of the query.',
-  core: true,
   input: z.object({
     query: fields.queryText.describe('Words that the memory must contain').optional(),
     ...filterFields,

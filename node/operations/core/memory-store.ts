@@ -70,7 +70,6 @@ export const memoryStore = defineOperation({
   name: 'memory_store',
   family: 'core',
   summary: 'Store a memory.',
-  core: true,
   input,
   output: z.object({
     id: z.string(),

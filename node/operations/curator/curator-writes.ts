@@ -25,7 +25,6 @@ export const curatorWrite = defineOperation({
   name: 'curator_write',
   family: 'power',
   summary: 'Write what the curator decided.',
-  core: false,
   input: z.object({ command: z.custom<CuratorCommand>() }),
   output: done,
   effect: 'write',
@@ -41,7 +40,6 @@ export const curatorReflect = defineOperation({
   name: 'curator_reflect',
   family: 'power',
   summary: 'Write a reflection of the curator.',
-  core: false,
   input: z.object({
     source_ids: z.array(z.string()),
     title: z.string(),

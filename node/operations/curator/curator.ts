@@ -41,7 +41,6 @@ export const curatorBegin = defineOperation({
   name: 'curator_begin',
   family: 'power',
   summary: 'Queue a cycle of the curator.',
-  core: false,
   input: cycle,
   output: z.object({ id: z.string(), writer: z.enum(['daemon', 'process']) }),
   effect: 'write',
@@ -65,7 +64,6 @@ export const curatorPreview = defineOperation({
   name: 'curator_preview',
   family: 'power',
   summary: 'Say what a cycle of the curator would do, without a model.',
-  core: false,
   input: cycle,
   output: cycleReport,
   effect: 'read',
@@ -135,7 +133,6 @@ export const curatorRollback = defineOperation({
   name: 'curator_rollback',
   family: 'power',
   summary: 'Undo what the curator did, by its records.',
-  core: false,
   input: z.object({
     id: fields.memoryId.optional(),
     last: z.int().min(1).max(limits.ROLLBACK_LAST_MAX).optional(),

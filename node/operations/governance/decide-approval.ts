@@ -9,7 +9,6 @@ export const decideApproval = defineOperation({
   name: 'decide_approval',
   family: 'governance',
   summary: 'Approve or deny an action that waits, in a request that is signed with the secret of the node.',
-  core: false,
   input: z.object({
     pending_id: pendingId,
     decision: z.enum(['approve', 'deny']),

@@ -25,7 +25,6 @@ export const hookList = defineOperation({
   name: 'hook_list',
   family: 'governance',
   summary: 'List the hooks that are in force, with their figures.',
-  core: false,
   input: z.object({}),
   output: z.object({
     count: z.int(),
@@ -69,7 +68,6 @@ export const hookQuestions = defineOperation({
   name: 'hook_questions',
   family: 'governance',
   summary: 'List the questions of hooks that wait for an answer.',
-  core: false,
   input: z.object({}),
   output: z.object({ count: z.int(), questions: z.array(shownQuestion) }),
   effect: 'read',
@@ -94,7 +92,6 @@ export const hookAnswer = defineOperation({
   name: 'hook_answer',
   family: 'governance',
   summary: 'Answer a question of a hook.',
-  core: false,
   input: z.object({
     id: z.string().max(64).describe('Id of the question, or its beginning'),
     answer: z

@@ -38,7 +38,6 @@ export const memoryNamespaceSetStandard = defineOperation({
   name: 'memory_namespace_set_standard',
   family: 'governance',
   summary: 'Pin a memory as the standard of a namespace, or set its parent or policy.',
-  core: false,
   input: z.object({
     namespace: fields.namespace.describe('Namespace; * is that of everybody'),
     id: fields.memoryId.describe('Memory that becomes the standard; the present one unless given').optional(),
@@ -142,7 +141,6 @@ export const memoryNamespaceGetStandard = defineOperation({
   name: 'memory_namespace_get_standard',
   family: 'governance',
   summary: 'Show the standard of a namespace, or with inherit those of its whole chain.',
-  core: false,
   input: z.object({
     namespace: fields.namespace,
     inherit: z.boolean().default(false).describe('Show the whole chain, from * to the namespace'),
@@ -167,7 +165,6 @@ export const memoryNamespaceClearStandard = defineOperation({
   name: 'memory_namespace_clear_standard',
   family: 'governance',
   summary: 'Remove the standard of a namespace and its policy; the memory stays.',
-  core: false,
   input: z.object({ namespace: fields.namespace }),
   output: z.object({ cleared: z.boolean(), namespace: z.string() }),
   effect: 'write',

@@ -11,7 +11,6 @@ export const memoryNamespaces = defineOperation({
   name: 'memory_namespaces',
   family: 'governance',
   summary: 'List the namespaces with their number of memories; with a namespace, show its standard.',
-  core: false,
   input: z.object({
     namespace: fields.namespace.describe('Show the standard of this namespace instead').optional(),
     inherit: z.boolean().default(false).describe('Show the standards of its whole chain'),

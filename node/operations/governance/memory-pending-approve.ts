@@ -32,7 +32,6 @@ export const memoryPendingApprove = defineOperation({
   name: 'memory_pending_approve',
   family: 'governance',
   summary: 'Approve an action that waits; it executes when it has enough approvals.',
-  core: false,
   input: z.object({ id: pendingId, remember }),
   output: approvalOutput,
   effect: 'write',

@@ -36,7 +36,6 @@ export const memoryPendingList = defineOperation({
   name: 'memory_pending_list',
   family: 'governance',
   summary: 'List actions that wait for approval, or were decided.',
-  core: false,
   input: z.object({
     status: z.enum(PENDING_STATES).describe('Only actions in this state').optional(),
     namespace: fields.namespace.describe('Only actions in this namespace').optional(),

@@ -9,7 +9,6 @@ export const memoryPendingReject = defineOperation({
   name: 'memory_pending_reject',
   family: 'governance',
   summary: 'Reject an action that waits; it will not execute.',
-  core: false,
   input: z.object({ id: pendingId, remember }),
   output: z.looseObject({
     rejected: z.boolean().optional(),

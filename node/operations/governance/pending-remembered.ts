@@ -24,7 +24,6 @@ export const pendingRemembered = defineOperation({
   name: 'pending_remembered',
   family: 'governance',
   summary: 'List decisions that also hold for later actions.',
-  core: false,
   input: z.object({}),
   output: z.object({ remembered: z.array(remembered), count: z.int() }),
   effect: 'read',
@@ -68,7 +67,6 @@ export const pendingRevoke = defineOperation({
   name: 'pending_revoke',
   family: 'governance',
   summary: 'Remove a remembered decision; later actions of that kind wait for approval again.',
-  core: false,
   input: z.object({
     namespace: fields.namespace,
     action: z.string().min(1).max(64).describe('The action, as "pending remembered" shows it'),

@@ -19,7 +19,6 @@ export const verifySignedEventsChain = defineOperation({
   name: 'verify_signed_events_chain',
   family: 'governance',
   summary: 'Verify the audit chain: its hashes, its signatures, and that its end is not cut off.',
-  core: false,
   input: z.object({
     since: z.int().min(0).default(0).describe('Only check the rows after this sequence'),
     keys: fields

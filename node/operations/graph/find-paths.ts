@@ -27,7 +27,6 @@ export const findPaths = defineOperation({
   name: 'memory_find_paths',
   family: 'graph',
   summary: 'Find how two memories are connected, along links in either direction.',
-  core: false,
   input: z.object({
     source_id: fields.memoryId,
     target_id: fields.memoryId,

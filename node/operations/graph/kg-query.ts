@@ -63,7 +63,6 @@ export const kgQuery = defineOperation({
   name: 'memory_kg_query',
   family: 'graph',
   summary: 'Find the memories that links lead to from one memory.',
-  core: false,
   input,
   output,
   effect: 'read',

@@ -29,7 +29,6 @@ export const kgTimeline = defineOperation({
   name: 'memory_kg_timeline',
   family: 'graph',
   summary: 'List the links of one memory by the time since when they hold, ended ones included.',
-  core: false,
   input: z.object({
     source_id: fields.memoryId,
     since: fields.pastInstant

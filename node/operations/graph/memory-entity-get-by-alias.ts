@@ -9,7 +9,6 @@ export const memoryEntityGetByAlias = defineOperation({
   name: 'memory_entity_get_by_alias',
   family: 'graph',
   summary: 'Find the entity with a name or an alias.',
-  core: false,
   input: z.object({
     alias: alias.describe('Name or alias; case and Unicode form do not count'),
     namespace: fields.namespace

@@ -35,7 +35,6 @@ export const memoryEntityRegister = defineOperation({
   name: 'memory_entity_register',
   family: 'graph',
   summary: 'Register an entity by its name, or add aliases to one.',
-  core: false,
   input,
   output: entityOutput.extend({ created: z.boolean() }),
   effect: 'write',

@@ -40,7 +40,6 @@ export const memoryGetLinks = defineOperation({
   name: 'memory_get_links',
   family: 'graph',
   summary: 'Read the links of a memory, in both directions.',
-  core: false,
   input: z.object({
     id: fields.memoryId,
     limit: z

@@ -27,7 +27,6 @@ export const memoryGetTaxonomy = defineOperation({
   name: 'memory_get_taxonomy',
   family: 'graph',
   summary: 'Show the tree of namespaces with their number of memories.',
-  core: false,
   input: z.object({
     prefix: root.describe('Show only this namespace and those below it').optional(),
     root: root.describe('The same as prefix, which wins').optional(),

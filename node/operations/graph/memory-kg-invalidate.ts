@@ -11,7 +11,6 @@ export const memoryKgInvalidate = defineOperation({
   name: 'memory_kg_invalidate',
   family: 'graph',
   summary: 'End the validity of a link; the link stays, and questions about the past still see it.',
-  core: false,
   input: z.object({
     source_id: sourceId,
     target_id: targetId,

@@ -30,7 +30,6 @@ export const memoryLineage = defineOperation({
   name: 'memory_lineage',
   family: 'graph',
   summary: 'Find what a memory was made from, or what was made from it.',
-  core: false,
   input: z.object({
     id: fields.memoryId,
     direction: z

@@ -27,7 +27,6 @@ export const memoryLink = defineOperation({
   name: 'memory_link',
   family: 'graph',
   summary: 'Link two memories; a link that holds already stays as it is.',
-  core: false,
   input,
   output: z.object({
     linked: z.literal(true),

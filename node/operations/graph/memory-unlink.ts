@@ -9,7 +9,6 @@ export const memoryUnlink = defineOperation({
   name: 'memory_unlink',
   family: 'graph',
   summary: 'Delete the link of one relation from one memory to another, or of all relations.',
-  core: false,
   input: z.object({
     source_id: sourceId,
     target_id: targetId,

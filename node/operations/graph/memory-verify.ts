@@ -51,7 +51,6 @@ export const memoryVerify = defineOperation({
   name: 'memory_verify',
   family: 'graph',
   summary: 'Verify the signature of a link, and say what keeps it from being verified.',
-  core: false,
   input,
   output,
   effect: 'read',

@@ -11,7 +11,6 @@ export const memoryDelete = defineOperation({
   name: 'memory_delete',
   family: 'lifecycle',
   summary: 'Delete a memory; the archive keeps a copy.',
-  core: false,
   input: z.object({ id: fields.memoryId, expected_version: fields.expectedVersion.optional() }),
   output: z.object({ deleted: z.boolean(), id: z.string(), archived: z.boolean() }),
   effect: 'write',

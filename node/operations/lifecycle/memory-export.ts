@@ -21,7 +21,6 @@ export const memoryExport = defineOperation({
   name: 'memory_export',
   family: 'lifecycle',
   summary: 'Export every memory and link, oldest first, and records of other kinds.',
-  core: false,
   input: z.object({
     namespace: fields.namespaceOrSubtree
       .describe('Only this namespace; with /** at its end, it and all below it')

@@ -25,7 +25,6 @@ export const memoryForget = defineOperation({
   name: 'memory_forget',
   family: 'lifecycle',
   summary: 'Forget all memories that fit a namespace, words or a tier.',
-  core: false,
   input,
   output: z.object({
     deleted: z.int().optional(),

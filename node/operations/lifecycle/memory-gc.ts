@@ -14,7 +14,6 @@ export const memoryGc = defineOperation({
   name: 'memory_gc',
   family: 'lifecycle',
   summary: 'Remove expired memories now.',
-  core: false,
   input: z.object({ dry_run: z.boolean().default(false).describe('Only count') }),
   output: z.object({ expired_deleted: z.int(), dry_run: z.boolean() }),
   effect: 'write',

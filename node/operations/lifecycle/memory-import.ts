@@ -51,7 +51,6 @@ export const memoryImport = defineOperation({
   name: 'memory_import',
   family: 'lifecycle',
   summary: 'Import memories, links and records of an export.',
-  core: false,
   input,
   output: z.object({
     dry_run: z.boolean().describe('True when nothing was imported').optional(),

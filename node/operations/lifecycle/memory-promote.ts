@@ -15,7 +15,6 @@ export const memoryPromote = defineOperation({
   name: 'memory_promote',
   family: 'lifecycle',
   summary: 'Promote a memory to the long tier, which does not expire.',
-  core: false,
   input: z.object({
     id: fields.memoryId,
     target_tier: z.enum(['mid', 'long']).default('long').describe('Tier to reach'),

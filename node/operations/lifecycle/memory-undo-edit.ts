@@ -15,7 +15,6 @@ export const memoryUndoEdit = defineOperation({
   name: 'memory_undo_edit',
   family: 'lifecycle',
   summary: 'Undo the last edit of a memory.',
-  core: false,
   input: z.object({
     id: fields.memoryId,
     to: z

@@ -49,7 +49,6 @@ export const memoryUpdate = defineOperation({
   name: 'memory_update',
   family: 'lifecycle',
   summary: 'Change some fields of a memory.',
-  core: false,
   input,
   output: z.object({
     updated: z.boolean(),

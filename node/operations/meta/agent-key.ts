@@ -16,7 +16,6 @@ export const agentBindKey = defineOperation({
   name: 'agent_bind_key',
   family: 'meta',
   summary: 'Bind an Ed25519 public key to a registered agent; it then verifies signed writes of the agent.',
-  core: false,
   input: z.object({
     id: fields.agentId,
     pubkey_b64: z.string().describe('32-byte Ed25519 public key, base64 or unpadded URL-safe base64'),
@@ -64,7 +63,6 @@ export const agentRevokeKey = defineOperation({
   name: 'agent_revoke_key',
   family: 'meta',
   summary: 'Revoke the public key of an agent.',
-  core: false,
   input: z.object({ id: fields.agentId }),
   output: z.object({ revoked: z.literal(true), agent_id: z.string() }),
   effect: 'write',

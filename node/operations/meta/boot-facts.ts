@@ -12,7 +12,6 @@ export const bootFacts = defineOperation({
   name: 'memory_boot_facts',
   family: 'meta',
   summary: 'Say how the node recalls, and how much it holds.',
-  core: false,
   input: z.object({}),
   output: z.object({
     tier: z.string(),

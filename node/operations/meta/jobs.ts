@@ -84,7 +84,6 @@ export const jobsList = defineOperation({
   name: 'jobs_list',
   family: 'meta',
   summary: 'List the jobs of this node, the newest first.',
-  core: false,
   input: z.object({
     state: z.enum(JOB_STATES).describe('Only jobs in the state').optional(),
     type: type.optional(),
@@ -130,7 +129,6 @@ export const jobsShow = defineOperation({
   name: 'jobs_show',
   family: 'meta',
   summary: 'Show a job: its input, what it has done, and why it waits or failed.',
-  core: false,
   input: z.object({ id }),
   output: z.object({ job: whole }),
   effect: 'read',
@@ -192,7 +190,6 @@ function changing(asked: JobChange, past: string, summary: string): Operation {
     name: `jobs_${asked}`,
     family: 'meta',
     summary,
-    core: false,
     input: which,
     output: z.object({ changed: z.int() }),
     effect: 'write',

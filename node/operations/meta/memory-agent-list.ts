@@ -11,7 +11,6 @@ export const memoryAgentList = defineOperation({
   name: 'memory_agent_list',
   family: 'meta',
   summary: 'List the registered agents, by id.',
-  core: false,
   input: z.object({
     after: fields.agentId.describe('Only agents after this id: the last one of the previous page').optional(),
     limit: fields.listLimit(AGENT_LIST_LIMIT_MAX, AGENT_LIST_LIMIT_MAX, 'agents'),

@@ -20,7 +20,6 @@ export const memoryAgentRegister = defineOperation({
   name: 'memory_agent_register',
   family: 'meta',
   summary: 'Register an agent, or refresh its record.',
-  core: false,
   input,
   output: z.object({
     registered: z.literal(true),

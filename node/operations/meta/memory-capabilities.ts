@@ -24,7 +24,6 @@ export const memoryCapabilities = defineOperation({
   name: 'memory_capabilities',
   family: 'meta',
   summary: 'Report what this node can do right now.',
-  core: false,
   input,
   output: z.looseObject({ schema_version: z.string() }),
   effect: 'read',

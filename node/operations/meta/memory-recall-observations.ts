@@ -12,7 +12,6 @@ export const memoryRecallObservations = defineOperation({
   name: 'memory_recall_observations',
   family: 'meta',
   summary: 'List the answers of earlier recalls, newest first.',
-  core: false,
   input: z.object({
     recall_id: fields.recallId.optional(),
     consumed: z.boolean().describe('Only those that led to a memory, or (false) that did not').optional(),

@@ -38,7 +38,6 @@ export const memorySessionStart = defineOperation({
   name: 'memory_session_start',
   family: 'meta',
   summary: 'Begin a session: the standards, and the most important and newest memories without repetitions.',
-  core: false,
   input,
   output: z.object({
     memories: z.array(

@@ -8,7 +8,6 @@ export const memoryStats = defineOperation({
   name: 'memory_stats',
   family: 'meta',
   summary: 'Count the memories by tier and namespace.',
-  core: false,
   input: z.object({}),
   output: z.object({
     total: z.int(),

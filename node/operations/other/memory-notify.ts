@@ -32,7 +32,6 @@ export const memoryNotify = defineOperation({
   name: 'memory_notify',
   family: 'other',
   summary: 'Send a message to the inbox of another agent.',
-  core: false,
   input,
   output: z.object({
     id: z.string(),

@@ -35,7 +35,6 @@ export const memoryPersonaGenerate = defineOperation({
   name: 'memory_persona_generate',
   family: 'power',
   summary: 'Have a chat model write the next persona of an entity from the reflections about it.',
-  core: false,
   input: z.object({
     entity_id: fields.entityId,
     namespace: fields.namespace

@@ -23,7 +23,6 @@ export const memoryPersona = defineOperation({
   family: 'power',
   summary:
     'Show the newest persona of an entity: a profile that a chat model wrote of the reflections about it.',
-  core: false,
   input: z.object({ entity_id: fields.entityId, namespace: fields.namespace.default('global') }),
   output: z.object({ persona: personaOutput.nullable() }),
   effect: 'read',

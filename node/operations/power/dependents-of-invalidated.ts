@@ -18,7 +18,6 @@ export const dependentsOfInvalidated = defineOperation({
   name: 'memory_dependents_of_invalidated',
   family: 'power',
   summary: 'List the memories that reflect on one, which may be wrong when it is superseded.',
-  core: false,
   input: z.object({ memory_id: fields.memoryId, format: fields.pictureFormat.default('json') }),
   output,
   effect: 'read',

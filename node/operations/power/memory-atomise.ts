@@ -46,7 +46,6 @@ export const memoryAtomise = defineOperation({
   name: 'memory_atomise',
   family: 'power',
   summary: 'Have a chat model split a memory into statements that stand alone.',
-  core: false,
   input,
   output,
   effect: 'write',

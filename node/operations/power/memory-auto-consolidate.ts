@@ -17,7 +17,6 @@ export const memoryAutoConsolidate = defineOperation({
   name: 'memory_auto_consolidate',
   family: 'power',
   summary: 'Join memories that share their namespace and first tag.',
-  core: false,
   input: z.object({
     namespace: fields.namespace.optional(),
     short_only: z.boolean().default(false).describe('Only memories of the short tier'),

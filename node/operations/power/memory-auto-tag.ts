@@ -15,7 +15,6 @@ export const memoryAutoTag = defineOperation({
   name: 'memory_auto_tag',
   family: 'power',
   summary: 'Have a chat model add tags to a memory.',
-  core: false,
   input: z.object({ id: fields.memoryId }),
   output: z.object({
     id: z.string(),
@@ -39,7 +38,6 @@ export const memorySuggestTags = defineOperation({
   name: 'memory_suggest_tags',
   family: 'power',
   summary: 'Have a chat model suggest tags for a memory or for a text; nothing is stored.',
-  core: false,
   input: z.object({
     memory_id: fields.memoryId.optional(),
     title: fields.title.optional(),

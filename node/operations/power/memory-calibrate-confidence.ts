@@ -34,7 +34,6 @@ export const memoryCalibrateConfidence = defineOperation({
   name: 'memory_calibrate_confidence',
   family: 'power',
   summary: 'Report how the confidences of recalled memories compare with those that their signals say.',
-  core: false,
   input: z.object({
     days: z
       .int()

@@ -51,7 +51,6 @@ export const memoryCheckAgentAction = defineOperation({
   name: 'memory_check_agent_action',
   family: 'power',
   summary: 'Ask the rules whether an agent may do something; the check is recorded.',
-  core: false,
   input,
   output: z.object({
     decision: z.object({

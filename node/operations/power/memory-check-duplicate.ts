@@ -24,7 +24,6 @@ export const memoryCheckDuplicate = defineOperation({
   name: 'memory_check_duplicate',
   family: 'power',
   summary: 'Look for a memory that says the same already.',
-  core: false,
   input: z.object({
     title: fields.title,
     content: fields.content,

@@ -45,7 +45,6 @@ export const memoryConsolidate = defineOperation({
   name: 'memory_consolidate',
   family: 'power',
   summary: 'Join memories into one; the originals go to the archive.',
-  core: false,
   input,
   output: z.object({
     id: z.string(),

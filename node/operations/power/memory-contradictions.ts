@@ -14,7 +14,6 @@ export const memoryContradictions = defineOperation({
   name: 'memory_contradictions',
   family: 'power',
   summary: 'Find memories about one subject that say different things.',
-  core: false,
   input: z.object({
     topic: fields.queryText.describe('A topic in the metadata, or a title').optional(),
     namespace: fields.namespace.optional(),

@@ -42,7 +42,6 @@ export const memoryDetectContradiction = defineOperation({
   name: 'memory_detect_contradiction',
   family: 'power',
   summary: 'Have a chat model say whether two memories contradict each other.',
-  core: false,
   input: z.object({ id_a: fields.memoryId, id_b: fields.memoryId }),
   output: z.object({ contradicts: z.boolean(), memory_a: named, memory_b: named }),
   effect: 'read',

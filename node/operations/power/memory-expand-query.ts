@@ -42,7 +42,6 @@ export const memoryExpandQuery = defineOperation({
   name: 'memory_expand_query',
   family: 'power',
   summary: 'Have a chat model find further words for a query.',
-  core: false,
   input: z.object({
     query: fields.queryText
       .refine((query) => query.trim() !== '', 'must not be blank')

@@ -12,7 +12,6 @@ export const memoryInboxRead = defineOperation({
   name: 'memory_inbox_read',
   family: 'power',
   summary: 'Mark messages of the own inbox as read.',
-  core: false,
   input: z.object({
     ids: z
       .array(fields.memoryId)

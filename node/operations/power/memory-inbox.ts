@@ -26,7 +26,6 @@ export const memoryInbox = defineOperation({
   name: 'memory_inbox',
   family: 'power',
   summary: 'Show the messages that other agents sent to the caller.',
-  core: false,
   input: z.object({
     agent_id: fields.agentId
       .describe('Agent whose inbox it is; only admins name another than the caller')

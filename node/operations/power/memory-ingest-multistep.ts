@@ -50,7 +50,6 @@ export const memoryIngestMultistep = defineOperation({
   name: 'memory_ingest_multistep',
   family: 'power',
   summary: 'Have a chat model prepare a text in several steps; nothing is stored.',
-  core: false,
   input,
   output,
   effect: 'read',

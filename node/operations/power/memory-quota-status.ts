@@ -40,7 +40,6 @@ export const memoryQuotaStatus = defineOperation({
   name: 'memory_quota_status',
   family: 'power',
   summary: 'Show what an agent has used of its daily quotas.',
-  core: false,
   input: z.object({
     agent_id: fields.agentId.describe('The agent; the caller unless given').optional(),
     namespace: fields.namespace.describe('One namespace; the sum over all unless given').optional(),

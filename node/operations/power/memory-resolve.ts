@@ -11,7 +11,6 @@ export const memoryResolve = defineOperation({
   name: 'memory_resolve',
   family: 'power',
   summary: 'Settle a contradiction: the winner stays, the loser goes to the archive.',
-  core: false,
   input: z.object({
     winner: fields.memoryId.describe('The memory that is right'),
     loser: fields.memoryId.describe('The memory that it supersedes'),

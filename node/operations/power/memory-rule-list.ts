@@ -33,7 +33,6 @@ export const memoryRuleList = defineOperation({
   name: 'memory_rule_list',
   family: 'power',
   summary: 'List the rules about what agents do.',
-  core: false,
   input: z.object({
     kind: z.string().max(RULE_TEXT_LENGTH_MAX).describe('Only rules about actions of this kind').optional(),
     enabled_only: z.boolean().default(false).describe('Only rules that are enabled'),

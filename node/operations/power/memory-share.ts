@@ -20,7 +20,6 @@ export const memoryShare = defineOperation({
   name: 'memory_share',
   family: 'power',
   summary: 'Copy a memory for another agent.',
-  core: false,
   input,
   output: z.object({
     shared_memory_id: z.string(),

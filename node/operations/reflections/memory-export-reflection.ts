@@ -10,7 +10,6 @@ export const memoryExportReflection = defineOperation({
   name: 'memory_export_reflection',
   family: 'power',
   summary: 'Show a reflection as the text of a file, in Markdown or JSON.',
-  core: false,
   input: z.object({
     memory_id: fields.memoryId,
     format: z

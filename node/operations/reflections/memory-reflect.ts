@@ -42,7 +42,6 @@ export const memoryReflect = defineOperation({
   name: 'memory_reflect',
   family: 'power',
   summary: 'Store what follows from other memories, linked to each of them.',
-  core: false,
   input,
   output,
   effect: 'write',

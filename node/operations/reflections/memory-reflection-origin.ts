@@ -16,7 +16,6 @@ export const memoryReflectionOrigin = defineOperation({
   name: 'memory_reflection_origin',
   family: 'power',
   summary: 'Say which node and agent a reflection comes from, and how deep it is there and here.',
-  core: false,
   input: z.object({ memory_id: fields.memoryId }),
   output: z.object({
     memory_id: z.string(),

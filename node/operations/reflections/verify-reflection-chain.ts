@@ -63,7 +63,6 @@ export const verifyReflectionChain = defineOperation({
   family: 'governance',
   summary:
     'Verify a reflection and all that it reflects on: signatures of the links, depths, missing sources.',
-  core: false,
   input: z.object({
     memory_id: fields.memoryId,
     include_signed_events: z

@@ -39,7 +39,6 @@ export const memorySkillCompositionalContext = defineOperation({
   name: 'memory_skill_compositional_context',
   family: 'other',
   summary: 'Show a skill with reflections of the namespaces that it names, as many as fit a budget.',
-  core: false,
   input: z.object({
     skill_id: skillId,
     budget_tokens: z

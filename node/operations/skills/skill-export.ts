@@ -14,7 +14,6 @@ export const memorySkillExport = defineOperation({
   name: 'memory_skill_export',
   family: 'other',
   summary: 'Write a skill to a new folder, from which it can be registered with the same digest.',
-  core: false,
   input: z.object({
     skill_id: skillId,
     target_folder: diskPath.describe('New folder, below the folder of skills that the operator allows'),

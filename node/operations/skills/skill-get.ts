@@ -10,7 +10,6 @@ export const memorySkillGet = defineOperation({
   name: 'memory_skill_get',
   family: 'other',
   summary: 'Show a version of a skill with its text and the list of its files.',
-  core: false,
   input: z.object({ skill_id: skillId }),
   output: z.object({
     ...skillSummary,
@@ -57,7 +56,6 @@ export const memorySkillResource = defineOperation({
   name: 'memory_skill_resource',
   family: 'other',
   summary: 'Show a file of a skill; its digest is verified.',
-  core: false,
   input: z.object({
     skill_id: skillId,
     resource_path: z

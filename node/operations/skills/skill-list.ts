@@ -32,7 +32,6 @@ export const memorySkillList = defineOperation({
   name: 'memory_skill_list',
   family: 'other',
   summary: 'List the skills that the caller sees, each in its newest version.',
-  core: false,
   input,
   output: z.object({ count: z.int(), skills: z.array(z.object(skillSummary)), ...pageEnd }),
   effect: 'read',

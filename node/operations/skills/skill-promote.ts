@@ -39,7 +39,6 @@ export const memorySkillPromoteFromReflection = defineOperation({
   name: 'memory_skill_promote_from_reflection',
   family: 'other',
   summary: 'Make a skill of a reflection; what it reflects on becomes files of the skill.',
-  core: false,
   input,
   output: z.object({
     promoted: z.literal(true),

@@ -26,7 +26,6 @@ export const memorySkillRegister = defineOperation({
   name: 'memory_skill_register',
   family: 'other',
   summary: 'Register a skill from a SKILL.md; it takes the place of the version under its name.',
-  core: false,
   input,
   output: z.object({
     registered: z.literal(true),

@@ -62,7 +62,6 @@ export const memoryCaptureTurn = defineOperation({
   name: 'memory_capture_turn',
   family: 'lifecycle',
   summary: 'Store one turn of a session, once.',
-  core: false,
   input,
   output,
   effect: 'write',

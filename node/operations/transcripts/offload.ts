@@ -29,7 +29,6 @@ export const memoryOffload = defineOperation({
   name: 'memory_offload',
   family: 'power',
   summary: 'Put a long content aside, to read it again by its reference.',
-  core: false,
   input: z.object({
     content: z
       .string()
@@ -89,7 +88,6 @@ export const memoryDeref = defineOperation({
   name: 'memory_deref',
   family: 'power',
   summary: 'Read a content that was put aside, by its reference.',
-  core: false,
   input: z.object({
     ref_id: z
       .string()

@@ -65,7 +65,6 @@ export const memoryReplay = defineOperation({
   name: 'memory_replay',
   family: 'graph',
   summary: 'Show the turns that a memory tells or reflects on, in their order.',
-  core: false,
   input,
   output,
   effect: 'read',

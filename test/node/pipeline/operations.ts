@@ -16,7 +16,6 @@ export function anOperation(changes: {
     name: 'memory_try',
     family: 'other',
     summary: 'Try the pipeline.',
-    core: false,
     input: changes.input ?? z.object({}),
     output: z.looseObject({}),
     effect: 'write',

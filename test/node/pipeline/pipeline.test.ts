@@ -142,7 +142,6 @@ describe('an operation that reads', () => {
       name: 'memory_look',
       family: 'other',
       summary: 'Look.',
-      core: false,
       input: z.object({}),
       output: z.looseObject({}),
       effect: 'read',

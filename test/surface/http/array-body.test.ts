@@ -15,7 +15,6 @@ const things = defineOperation({
   name: 'memory_things',
   family: 'other',
   summary: 'Take things.',
-  core: false,
   input: z.object({ things: z.array(z.unknown()), loud: z.boolean().default(false) }),
   output: z.looseObject({}),
   effect: 'write',

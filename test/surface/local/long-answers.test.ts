@@ -23,7 +23,6 @@ const long = defineOperation({
   name: 'memory_long',
   family: 'core',
   summary: 'Answers a text of a length.',
-  core: false,
   input: z.object({ length: z.int().default(0), text: z.string().optional() }),
   output: z.object({ text: z.string() }),
   effect: 'read',
