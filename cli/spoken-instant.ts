@@ -1,4 +1,4 @@
-import type { InstantMeaning } from '../node/pipeline/fields.js';
+import { type InstantMeaning, instantOfDate } from '../node/pipeline/fields.js';
 import { instantFromMs } from '../protocol/base/time.js';
 
 const DAY_MS = 86_400_000;
@@ -19,7 +19,6 @@ const MONTHS = unitsOf({ 'mo month months': 1, 'y year years': 12 });
 const DAYS: Readonly<Record<string, number>> = { yesterday: -1, today: 0, tomorrow: 1 };
 
 const SPAN = /^(in )?(an?|\d{1,6}) ?([a-z]+)( ago)?$/;
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_AND_TIME = /^(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2})(:\d{2})?$/;
 
 /** What an instant may be besides RFC 3339, as help says it. */
@@ -38,9 +37,11 @@ export function spokenInstant(typed: string, meaning: InstantMeaning, nowMs: num
   if (text === 'now') return instantFromMs(nowMs);
   const day = DAYS[text];
   if (day !== undefined && Object.hasOwn(DAYS, text)) {
-    return inDay((Math.floor(nowMs / DAY_MS) + day) * DAY_MS, meaning);
+    const date = written((Math.floor(nowMs / DAY_MS) + day) * DAY_MS)?.slice(0, 'yyyy-mm-dd'.length);
+    return date === undefined ? null : instantOfDate(date, meaning);
   }
-  if (DATE.test(text)) return inDay(utcOf(`${text}T00:00:00.000Z`), meaning);
+  const instant = instantOfDate(text, meaning);
+  if (instant !== null) return written(utcOf(instant));
   const [, date, minutes, seconds = ':00'] = DATE_AND_TIME.exec(text) ?? [];
   if (date !== undefined) return written(utcOf(`${date}T${minutes}${seconds}.000Z`));
   return spanned(text, meaning, nowMs);
@@ -66,10 +67,6 @@ function monthsFrom(fromMs: number, months: number): number | null {
   const days = Math.round((next - first) / DAY_MS);
   return first + (Math.min(from.getUTCDate(), days) - 1) * DAY_MS + (fromMs % DAY_MS);
 }
-
-/** The beginning of a day, or its last millisecond where the field says until when. */
-const inDay = (beginMs: number | null, { day }: InstantMeaning) =>
-  beginMs === null ? null : written(day === 'end' ? beginMs + DAY_MS - 1 : beginMs);
 
 /** Null for a day that the calendar does not have, which the parser would move into the next month. */
 function utcOf(instant: string): number | null {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instantMeaning, instantOfDate } from './fields.js';
 import type { Operation } from './operation.js';
 
 type JsonSchema = { type?: string | string[]; anyOf?: JsonSchema[]; items?: JsonSchema };
@@ -61,20 +62,15 @@ export function coerceText(operation: Operation, field: string, value: string): 
 /** Lists of texts whose items may hold commas, so that a comma need not part two of them. */
 const WITH_COMMAS: ReadonlySet<string> = new Set(['aliases', 'args']);
 
-/** A date without a time, at the bounds of a time: the whole day is meant. */
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const DAY_BOUNDS: Readonly<Record<string, string>> = {
-  since: 'T00:00:00Z',
-  valid_from: 'T00:00:00Z',
-  until: 'T23:59:59.999Z',
-};
-
 /**
  * What a text plainly means that the schema of its field refused: a number, true or false, a list of texts that commas
  * part, a day. Undefined where another reading is possible; the refusal then stands.
  */
 export function plainMeaning(operation: WithInput, field: string, text: string): unknown {
-  if (Object.hasOwn(DAY_BOUNDS, field)) return DATE.test(text) ? text + DAY_BOUNDS[field]! : undefined;
+  const instant = Object.hasOwn(operation.input.shape, field)
+    ? instantMeaning(operation.input.shape[field] as z.ZodType)
+    : null;
+  if (instant !== null) return instant.dates ? (instantOfDate(text, instant) ?? undefined) : undefined;
   const types = fieldTypes(operation, field);
   if (types.includes('string')) return undefined;
   if ((types.includes('integer') || types.includes('number')) && NUMBER.test(text)) return Number(text);

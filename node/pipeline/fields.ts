@@ -223,7 +223,16 @@ export interface InstantMeaning {
   readonly span: 'ago' | 'ahead' | 'either';
   /** Which instant of a day is meant. */
   readonly day: 'begin' | 'end';
+  /** True where a date can mean only that instant: then every surface takes it. */
+  readonly dates: boolean;
 }
+
+/** A date without a time. */
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The instant of a day that a field means by its date; null for another text. */
+export const instantOfDate = (text: string, { day }: Pick<InstantMeaning, 'day'>): string | null =>
+  DATE.test(text) ? `${text}${day === 'end' ? 'T23:59:59.999Z' : 'T00:00:00.000Z'}` : null;
 
 const INSTANTS = z.registry<InstantMeaning>();
 
@@ -239,16 +248,20 @@ export const instant = z
     return canonical;
   })
   .describe('RFC 3339 instant')
-  .register(INSTANTS, { span: 'either', day: 'begin' });
+  .register(INSTANTS, { span: 'either', day: 'begin', dates: false });
 
 const meant = (meaning: InstantMeaning) => instant.describe('RFC 3339 instant').register(INSTANTS, meaning);
 
 /** An instant that lies in the past, as nearly always. */
-export const pastInstant = meant({ span: 'ago', day: 'begin' });
+export const pastInstant = meant({ span: 'ago', day: 'begin', dates: false });
+/** Since when, the instant included: a day is meant with its beginning. */
+export const pastBegin = meant({ span: 'ago', day: 'begin', dates: true });
 /** Until when, the instant included: a day is meant with its end. */
-export const pastEnd = meant({ span: 'ago', day: 'end' });
+export const pastEnd = meant({ span: 'ago', day: 'end', dates: true });
 /** An instant that is still to come. */
-export const comingInstant = meant({ span: 'ahead', day: 'begin' });
+export const comingInstant = meant({ span: 'ahead', day: 'begin', dates: false });
+/** Since when something holds, perhaps not yet: a day is meant with its beginning. */
+export const beginning = meant({ span: 'either', day: 'begin', dates: true });
 
 /** How people mean the instant that a field takes; null for a field of another kind. */
 export function instantMeaning(schema: z.core.$ZodType): InstantMeaning | null {

@@ -31,7 +31,7 @@ export const recallInput = z.object({
     .meta({ default: RECALL_MIN_SCORE })
     .describe('Only rows at least this likely to answer; 0 for every row'),
   tags: fields.tagFilter.optional(),
-  since: fields.pastInstant.describe('Only memories created since this RFC 3339 instant').optional(),
+  since: fields.pastBegin.describe('Only memories created since this RFC 3339 instant').optional(),
   until: fields.pastEnd.describe('Only memories created until this RFC 3339 instant').optional(),
   as_agent: fields.namespace.describe('Read shared scopes as from this namespace').optional(),
   budget_tokens: z.int().min(0).describe('At most this many cl100k tokens of content').optional(),

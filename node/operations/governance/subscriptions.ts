@@ -250,7 +250,7 @@ export const memorySubscriptionReplay = defineOperation({
   summary: 'List the events of a subscription since an instant; send failed ones again.',
   input: z.object({
     subscription_id: subscriptionId,
-    since: fields.pastInstant.describe('From this instant on, RFC 3339'),
+    since: fields.pastBegin.describe('From this instant on, RFC 3339'),
     limit: fields.listLimit(limits.SUBSCRIPTION_PAGE_MAX, limits.SUBSCRIPTION_PAGE_MAX, 'events'),
     resend: z.boolean().default(false).describe('Send failed events again, and end a quarantine'),
   }),

@@ -31,9 +31,7 @@ export const kgTimeline = defineOperation({
   summary: 'List the links of one memory by the time since when they hold, ended ones included.',
   input: z.object({
     source_id: fields.memoryId,
-    since: fields.pastInstant
-      .describe('Only links that hold since this RFC 3339 instant or later')
-      .optional(),
+    since: fields.pastBegin.describe('Only links that hold since this RFC 3339 instant or later').optional(),
     until: fields.pastEnd.describe('Only links that hold since this RFC 3339 instant or earlier').optional(),
     believed_at: fields.moment.believed_at,
     limit: z

@@ -15,7 +15,7 @@ const input = z.object({
   source_id: sourceId,
   target_id: targetId,
   relation: relation.default('related_to'),
-  valid_from: fields.instant.describe('When it began to hold; now unless given').optional(),
+  valid_from: fields.beginning.describe('When it began to hold; now unless given').optional(),
   valid_until: fields.instant.describe('When it stops to hold; open unless given').optional(),
   recall_id: fields.recallId.optional(),
 });

@@ -16,7 +16,7 @@ export const memoryRecallObservations = defineOperation({
     recall_id: fields.recallId.optional(),
     consumed: z.boolean().describe('Only those that led to a memory, or (false) that did not').optional(),
     unconsumed: z.boolean().describe('Only those that led to no memory').optional(),
-    since: fields.pastInstant.describe('Only recalls since this RFC 3339 instant').optional(),
+    since: fields.pastBegin.describe('Only recalls since this RFC 3339 instant').optional(),
     until: fields.pastEnd.describe('Only recalls until this RFC 3339 instant').optional(),
     limit: z
       .int()

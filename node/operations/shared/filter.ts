@@ -15,7 +15,7 @@ export const filterFields = {
     .describe('At most this many rows; the page cap of the node bounds it'),
   offset: z.int().min(0).max(limits.OFFSET_MAX).default(0).describe('Rows to skip'),
   min_priority: fields.priority.optional(),
-  since: fields.pastInstant.describe('Only memories created since this RFC 3339 instant').optional(),
+  since: fields.pastBegin.describe('Only memories created since this RFC 3339 instant').optional(),
   until: fields.pastEnd.describe('Only memories created until this RFC 3339 instant').optional(),
   tags: fields.tagFilter.optional(),
   agent_id: fields.agentId.describe('Only memories of this agent').optional(),

@@ -11,10 +11,10 @@ import fc from '../../support/properties.js';
 import { commandsIn } from './cli-process.js';
 
 const NOW = Date.parse('2026-03-31T10:20:30.400Z');
-const PAST: InstantMeaning = { span: 'ago', day: 'begin' };
-const UNTIL: InstantMeaning = { span: 'ago', day: 'end' };
-const COMING: InstantMeaning = { span: 'ahead', day: 'begin' };
-const EITHER: InstantMeaning = { span: 'either', day: 'begin' };
+const PAST: InstantMeaning = { span: 'ago', day: 'begin', dates: false };
+const UNTIL: InstantMeaning = { span: 'ago', day: 'end', dates: true };
+const COMING: InstantMeaning = { span: 'ahead', day: 'begin', dates: false };
+const EITHER: InstantMeaning = { span: 'either', day: 'begin', dates: false };
 
 describe('an instant in words', () => {
   const cases: readonly (readonly [text: string, meaning: InstantMeaning, instant: string | null])[] = [

@@ -133,6 +133,20 @@ describe('arguments of MCP tools', () => {
       assert.deepEqual(error?.data?.['fields'], Object.keys(wrong), JSON.stringify(wrong));
     }
     assert.equal((await call('memory_list', { since: '2026-02-30' })).error?.code, -32602);
+    const [link, id] = [{ relation: 'related_to' }, stored.body['id']];
+    const ends = await call('memory_store', { title: 'other end', content: 'c', namespace: 'plain' });
+    const between = { ...link, source_id: id, target_id: ends.body['id'] };
+    for (const refused of [{ valid_until: '2099-01-01' }, { valid_from: '2026-02-30' }]) {
+      assert.equal((await call('memory_link', { ...between, ...refused })).error?.code, -32602);
+    }
+    const linked = await call('memory_link', { ...between, valid_from: '2020-01-02' });
+    assert.equal(linked.body['valid_from'], '2020-01-02T00:00:00.000Z');
+    assert.equal((await call('memory_kg_timeline', { source_id: id, since: '2020-01-02' })).body['count'], 1);
+    assert.equal((await call('memory_kg_timeline', { source_id: id, until: '2020-01-01' })).body['count'], 0);
+    assert.equal(
+      (await call('memory_kg_query', { source_id: id, valid_at: '2020-01-02' })).error?.code,
+      -32602,
+    );
     const named = { canonical_name: 'Ada', namespace: 'plain', aliases: 'Lovelace, Ada' };
     assert.equal((await call('memory_entity_register', named)).error?.code, -32602);
   });
