@@ -1,8 +1,6 @@
 import { oneLine } from '../views/text.js';
+import { addTo, counted, filled, firstRows, note, TITLES_SHOWN_MAX, withCounts } from './counts.js';
 import type { ForeignName } from './format.js';
-
-const PROBLEMS_SHOWN_MAX = 100;
-const TITLES_SHOWN_MAX = 20;
 
 /** What an import found and did. */
 export class ImportReport {
@@ -35,18 +33,18 @@ export class ImportReport {
   /** A row or a file that was left out. */
   problem(from: string, what: string): void {
     this.leftOut += 1;
-    if (this.problems.length < PROBLEMS_SHOWN_MAX) this.problems.push(`${from}: ${what}`);
+    note(this.problems, `${from}: ${what}`);
   }
 
   notice(what: string): void {
-    if (this.notices.length < PROBLEMS_SHOWN_MAX) this.notices.push(what);
+    note(this.notices, what);
   }
 
   /** A memory that is new. */
   created(title: string, namespace: string): void {
     this.imported += 1;
     if (!this.dryRun) return;
-    this.fresh.set(namespace, (this.fresh.get(namespace) ?? 0) + 1);
+    addTo(this.fresh, namespace);
     if (this.titles.length < TITLES_SHOWN_MAX) this.titles.push(title);
   }
 
@@ -62,18 +60,14 @@ export class ImportReport {
       ...{ imported, updated, unchanged, kept, waiting, left_out: this.leftOut, links },
       ...(looseLinks === 0 ? {} : { loose_links: looseLinks }),
       ...(this.dryRun ? { titles: this.titles } : {}),
-      ...(this.problems.length === 0 ? {} : { problems: this.problems }),
-      ...(this.notices.length === 0 ? {} : { notices: this.notices }),
+      ...filled({ problems: this.problems, notices: this.notices }),
     };
   }
 
   text(): string {
     const lines = [this.sentence()];
-    if (this.dryRun) {
-      lines.push(...this.titles.map((title) => `  ${oneLine(title)}`));
-      const more = this.imported - this.titles.length;
-      if (more > 0) lines.push(`  and ${more} more`);
-    } else if (this.run !== null) lines.push(`take it back with: mnemesh import --undo ${this.run}`);
+    if (this.dryRun) lines.push(...firstRows(this.titles.map(oneLine), this.imported));
+    else if (this.run !== null) lines.push(`take it back with: mnemesh import --undo ${this.run}`);
     return `${lines.join('\n')}\n`;
   }
 
@@ -82,18 +76,13 @@ export class ImportReport {
     const linked = links === 0 ? '' : ` and ${counted(links, 'link')}`;
     const done = this.dryRun ? 'would import' : 'imported';
     const what = `${done} ${counted(imported, 'memory', 'memories')}${linked} from ${format} into ${namespace}`;
-    const rest = [
+    return withCounts(what, [
       [this.updated, `${this.updated} brought up to date`],
       [this.unchanged, `${this.unchanged} unchanged`],
       [this.kept, `${this.kept} kept, because they were changed here`],
       [this.waiting, `${this.waiting} wait for approval`],
       [this.looseLinks, `${counted(this.looseLinks, 'link')} to what is not in the source`],
       [this.leftOut, `${this.leftOut} left out`],
-    ] as const;
-    const parts = rest.filter(([count]) => count > 0).map(([, text]) => text);
-    return parts.length === 0 ? what : `${what}; ${parts.join(', ')}`;
+    ]);
   }
 }
-
-const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;

@@ -4,11 +4,11 @@ import type { Answer } from '../../node/pipeline/answer.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
 import { oneLine } from '../views/text.js';
+import { counted, filled, note, withCounts } from './counts.js';
 import { type ImportedRow, type Importing, importedRow, inTurns, isUntouched } from './imported-rows.js';
 import { type ImportRun, isBroughtBack } from './run-journal.js';
 
 const ASKED_AT_ONCE = 16;
-const LEFT_SHOWN_MAX = 100;
 
 /** What became of the memories of a run that was taken back. */
 export class UndoReport {
@@ -32,8 +32,7 @@ export class UndoReport {
 
   leave({ id, title }: Pick<ImportedRow, 'id' | 'title'>, why: string): void {
     this.left += 1;
-    if (this.reasons.length < LEFT_SHOWN_MAX)
-      this.reasons.push(`memory ${id} "${oneLine(title)}" stays: ${why}`);
+    note(this.reasons, `memory ${id} "${oneLine(title)}" stays: ${why}`);
   }
 
   /** Takes the answer of the call that took a memory back; null in a dry run. */
@@ -54,24 +53,22 @@ export class UndoReport {
       ...{ run, removed, restored, waiting, gone, left },
       ...(links === 0 ? {} : { links }),
       ...(records === 0 ? {} : { records_left: records }),
-      ...(reasons.length === 0 ? {} : { reasons }),
+      ...filled({ reasons }),
     };
   }
 
   sentence(): string {
     const { removed, restored, waiting, gone, left, links, records, run } = this;
     const done = this.dryRun ? 'would remove' : 'removed';
-    const rest = [
+    const what = `${done} ${counted(removed, 'memory', 'memories')} of import ${run}`;
+    return withCounts(what, [
       [restored, `${restored} brought back to the text before`],
       [waiting, `${waiting} wait for approval`],
       [gone, `${gone} not here any more`],
-      [links, `${links} more links removed`],
+      [links, `${counted(links, 'more link')} removed`],
       [left, `${left} left as they are`],
       [records, `${records} records stay, because others may rely on them`],
-    ] as const;
-    const parts = rest.filter(([count]) => count > 0).map(([, text]) => text);
-    const what = `${done} ${removed} ${removed === 1 ? 'memory' : 'memories'} of import ${run}`;
-    return parts.length === 0 ? what : `${what}; ${parts.join(', ')}`;
+    ]);
   }
 }
 

@@ -1,11 +1,9 @@
+import { addTo, counted, filled, firstRows, note, withCounts } from '../imports/counts.js';
 import { oneLine } from '../views/text.js';
 import type { Conversation } from './conversation.js';
 import type { FormatName } from './formats/format.js';
 import type { MineOptions } from './mine-options.js';
 import type { Problems } from './source-file.js';
-
-const PROBLEMS_SHOWN_MAX = 100;
-const TITLES_SHOWN_MAX = 20;
 
 interface Wanted {
   readonly title: string;
@@ -44,20 +42,19 @@ export class MineReport implements Problems {
 
   add(path: string, problem: string): void {
     this.errors += 1;
-    if (this.problems.length < PROBLEMS_SHOWN_MAX) this.problems.push(`${path}: ${problem}`);
+    note(this.problems, `${path}: ${problem}`);
   }
 
   want({ format, namespace, conversation }: WantedRow): void {
     const { title, content, messages } = conversation;
-    this.fresh.set(namespace, (this.fresh.get(namespace) ?? 0) + 1);
+    addTo(this.fresh, namespace);
     this.wanted.push({ title, content_length: Buffer.byteLength(content), messages, source: format });
   }
 
   json(): Record<string, unknown> {
     const { total, filtered, known, wanted, problems, options } = this;
     const told = {
-      ...(problems.length === 0 ? {} : { problems }),
-      ...(this.notices.length === 0 ? {} : { notices: this.notices }),
+      ...filled({ problems, notices: this.notices }),
       ...(this.namespaces.size > 1 ? { namespaces: [...this.namespaces] } : {}),
     };
     const [namespace = options.namespace] = this.namespaces;
@@ -75,14 +72,11 @@ export class MineReport implements Problems {
 
   text(): string {
     if (!this.options.dryRun) return `${this.sentence()}\n`;
-    const shown = this.wanted.slice(0, TITLES_SHOWN_MAX);
-    const more = this.wanted.length - shown.length;
-    return [
-      `would import ${this.wanted.length} of ${this.total} conversations${this.left()}`,
-      ...shown.map(({ title, messages, source }) => `  ${oneLine(title)} (${source}, ${messages} messages)`),
-      ...(more > 0 ? [`  and ${more} more`] : []),
-      '',
-    ].join('\n');
+    const rows = this.wanted.map(
+      ({ title, messages, source }) => `${oneLine(title)} (${source}, ${counted(messages, 'message')})`,
+    );
+    const done = `would import ${this.wanted.length} of ${counted(this.total, 'conversation')}`;
+    return `${[this.counts(done), ...firstRows(rows)].join('\n')}\n`;
   }
 
   sentence(): string {
@@ -90,16 +84,16 @@ export class MineReport implements Problems {
     const waiting = this.waiting === 0 ? '' : `, ${this.waiting} wait for approval`;
     const places = [...this.namespaces].sort().join(', ');
     const into = places === '' ? '' : ` into ${places}`;
-    return `imported ${this.imported} of ${this.total} conversations${into}${updated}${waiting}${this.left()}`;
+    const done = `imported ${this.imported} of ${counted(this.total, 'conversation')}`;
+    return this.counts(`${done}${into}${updated}${waiting}`);
   }
 
-  private left(): string {
+  private counts(what: string): string {
     const { known, filtered, errors, options } = this;
-    const parts = [
-      ...(known === 0 ? [] : [`${known} there already`]),
-      ...(filtered === 0 ? [] : [`${filtered} with fewer than ${options.messagesMin} messages`]),
-      ...(errors === 0 ? [] : [`${errors} problems`]),
-    ];
-    return parts.length === 0 ? '' : `; ${parts.join(', ')}`;
+    return withCounts(what, [
+      [known, `${known} there already`],
+      [filtered, `${filtered} with fewer than ${options.messagesMin} messages`],
+      [errors, counted(errors, 'problem')],
+    ]);
   }
 }
