@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS } from '../../protocol/base/errors.js';
 import type { Failure } from '../../protocol/base/result.js';
+import type { McpRequest } from '../bindings/mcp-request.js';
 import { EVENT_STREAM_TYPE } from './event-stream.js';
 import { type Exchange, JSON_TYPE } from './exchange.js';
 import type { ExtraHeaders } from './headers.js';
@@ -8,20 +8,6 @@ import { parseJsonBody } from './json-body.js';
 
 /** Where clients reach MCP over HTTP; only here, as clients are configured with a whole address. */
 export const MCP_PATH = '/mcp';
-
-/** A request of an MCP client, which has passed the gates of HTTP. */
-export interface McpRequest {
-  readonly method: 'POST' | 'GET' | 'DELETE';
-  readonly headers: IncomingHttpHeaders;
-  /** The profile that the address names. */
-  readonly profile: string | null;
-  /** The fingerprint of the client's certificate, where one is required. */
-  readonly client: string | null;
-  /** Null without a body. */
-  readonly message: Readonly<Record<string, unknown>> | null;
-  /** Resolves when the answer has been written, or its client is gone. */
-  readonly answered: Promise<void>;
-}
 
 /** MCP over HTTP (streamable HTTP): requests come by POST, GET follows a session, DELETE ends it. */
 export interface McpRoute {

@@ -3,6 +3,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import * as limits from '../../protocol/base/mcp-limits.js';
 import type { Failure } from '../../protocol/base/result.js';
 import type { Clock, Random, Scheduler, Timer } from '../../protocol/base/seams.js';
+import type { McpRequest } from '../bindings/mcp-request.js';
 import { permittedFamilies } from '../config/tool-allowlist.js';
 import { type Profile, profileOf, profileProblem } from '../config/tool-profile.js';
 import { type HttpCallers, httpCallers } from '../identity/http-caller.js';
@@ -13,18 +14,6 @@ import { httpAccess } from './http-access.js';
 import { createMcpServer } from './mcp-server.js';
 import { NodeTools } from './node-tools.js';
 import { failureBody, INVALID_REQUEST } from './rpc-error.js';
-
-/** A request as the HTTP surface gives it. */
-export interface SessionRequest {
-  readonly method: 'POST' | 'GET' | 'DELETE';
-  readonly headers: IncomingHttpHeaders;
-  readonly profile: string | null;
-  /** The fingerprint of the client's certificate, where one is required. */
-  readonly client: string | null;
-  readonly message: Readonly<Record<string, unknown>> | null;
-  /** Resolves when the answer has been written, or its client is gone. */
-  readonly answered: Promise<void>;
-}
 
 export interface SessionParts {
   readonly services: Services;
@@ -70,7 +59,7 @@ export class HttpSessions {
     this.callers = httpCallers(settings, random, log);
   }
 
-  async answer(request: SessionRequest): Promise<Response> {
+  async answer(request: McpRequest): Promise<Response> {
     const { headers, method, message } = request;
     const named = headers['mcp-session-id'];
     if (named === undefined) {
@@ -100,7 +89,7 @@ export class HttpSessions {
     await Promise.all([...this.sessions.values()].map((session) => session.end()));
   }
 
-  private async open(request: SessionRequest): Promise<Response> {
+  private async open(request: McpRequest): Promise<Response> {
     const { settings } = this.parts.services;
     const { profile = null } = request;
     const problem = profileProblem(profile ?? '');
@@ -153,7 +142,7 @@ export class HttpSessions {
     return session;
   }
 
-  private async pass(session: Session, request: SessionRequest): Promise<Response> {
+  private async pass(session: Session, request: McpRequest): Promise<Response> {
     session.underWay += 1;
     void request.answered.then(() => {
       session.underWay -= 1;
@@ -216,7 +205,7 @@ const agentOf = ({ 'x-agent-id': agent }: IncomingHttpHeaders): string | undefin
   typeof agent === 'string' ? agent : undefined;
 
 /** The API key was checked before; a node has one. */
-const ownerOf = ({ headers, client }: Pick<SessionRequest, 'headers' | 'client'>): string =>
+const ownerOf = ({ headers, client }: Pick<McpRequest, 'headers' | 'client'>): string =>
   JSON.stringify([agentOf(headers) ?? null, client]);
 
 /** The headers of the protocol; the library needs no others, and keys must not reach it. */

@@ -1,4 +1,5 @@
-import type { McpRequest, McpRoute } from '../http/mcp-route.js';
+import type { McpRequest } from '../bindings/mcp-request.js';
+import type { McpRoute } from '../http/mcp-route.js';
 import type { HttpSessions } from '../mcp/http-sessions.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemRandom, systemScheduler } from '../seams.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createConnection } from 'node:net';
 import { it } from 'node:test';
-import type { McpRequest } from '../../../node/http/mcp-route.js';
+import type { McpRequest } from '../../../node/bindings/mcp-request.js';
 import { McpEndpoint } from '../../../node/runtime/mcp-endpoint.js';
 import { until, untilAnswer } from '../../support/wait.js';
 import { openHttpNode } from './http-node.js';
