@@ -10,8 +10,9 @@ import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { type DamageReports, DamageWatch } from '../../storage/damage-watch.js';
 import type { Store, TimedCommand } from '../../storage/port.js';
-import { type Connection, openReader } from '../../storage/sqlite/connection.js';
-import { Reader } from '../../storage/sqlite/reader.js';
+import { Reader } from '../../storage/sql/reader.js';
+import { openReader } from '../../storage/sqlite/connection.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -62,7 +63,7 @@ export class DaemonStorage {
   readonly #readers: ReaderQueue;
   readonly #readerCount = readerCountFor(availableParallelism());
   /** Reads with one index lookup run here, without a thread in between. */
-  readonly #points: Connection;
+  readonly #points: SqliteConnection;
   readonly #writerThreads = new LiveThreads();
   readonly #readerThreads = new LiveThreads();
 

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import type { Connection } from '../../storage/sqlite/connection.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import type { Settings } from '../config/settings.js';
 import { openForWriting } from '../threads/open-for-writing.js';
 
 const BUSY_TIMEOUT_MS = 1000;
 
 /** Creates, migrates or opens the database of a daemon, for work before its threads start or after they end. */
-export function openOnce({ dbPath, synchronous }: Settings, peerId: string): Connection {
+export function openOnce({ dbPath, synchronous }: Settings, peerId: string): SqliteConnection {
   return openForWriting(dbPath, peerId, { busyTimeoutMs: BUSY_TIMEOUT_MS, synchronous });
 }
 

@@ -4,7 +4,7 @@ import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import type { Store } from '../../storage/port.js';
-import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { InlineStore } from '../../storage/sql/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';

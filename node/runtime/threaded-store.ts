@@ -8,7 +8,7 @@ import type { RankedMemories, RecallMemories } from '../../protocol/memory/queri
 import type { AnswerOf, Answers, Command, OutcomeOf, Query } from '../../protocol/release.js';
 import { COMMANDS } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store, TimedCommand } from '../../storage/port.js';
-import type { Reader } from '../../storage/sqlite/reader.js';
+import type { Reader } from '../../storage/sql/reader.js';
 import type { Read, Reading } from '../threads/messages.js';
 
 export type WriterQueue = BatchWorker<TimedCommand, OutcomeOf<Command>>;

@@ -1,5 +1,6 @@
-import type { Connection, Synchronous } from '../../storage/sqlite/connection.js';
+import type { Synchronous } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 
 /** Opens, creates or migrates the database file under the id of this machine. Throws DatabaseRefusedError. */
@@ -11,7 +12,7 @@ export function openForWriting(
     readonly synchronous: Synchronous;
     readonly aloneIfFull?: boolean;
   },
-): Connection {
+): SqliteConnection {
   return openDatabase({
     path,
     identity: { peerId },

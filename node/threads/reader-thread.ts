@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { fail } from '../../protocol/base/result.js';
 import { KINDS } from '../../protocol/release.js';
+import { Reader } from '../../storage/sql/reader.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
-import { Reader } from '../../storage/sqlite/reader.js';
 import { systemClock, systemCrypto } from '../seams.js';
 import type { Reading, StorageThreadData, ToThread } from './messages.js';
 

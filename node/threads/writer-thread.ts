@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { fail } from '../../protocol/base/result.js';
 import type { TimedCommand } from '../../storage/port.js';
+import { DatabaseBusyError, Writer } from '../../storage/sql/writer.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
-import { DatabaseBusyError, Writer } from '../../storage/sqlite/writer.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';

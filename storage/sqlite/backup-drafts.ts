@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type Database from 'better-sqlite3';
 import { FileIdentity } from './file-identity.js';
 import { openSqlite, SqliteMissingError } from './open-sqlite.js';
 import { claimFile, removeFiles } from './snapshot-files.js';
+import type { SqliteConnection } from './sqlite-connection.js';
 
 export const MANIFEST_SUFFIX = '.manifest.json';
 
@@ -61,7 +61,7 @@ function clear(stem: string): boolean {
 /** Null when another process has the lock or has removed the file, or the file cannot be locked. */
 function tryToLock(path: string): DraftsLock | null {
   const file = new FileIdentity(path);
-  let db: Database.Database | null = null;
+  let db: SqliteConnection | null = null;
   try {
     db = openSqlite(path, { fileMustExist: true, timeout: 0 });
     // Without this, the lock would make a journal.

@@ -1,10 +1,10 @@
-import type Database from 'better-sqlite3';
 import { OWNER_LEASE_MS } from '../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../protocol/base/result.js';
 import { diskFailure } from '../disk-failure.js';
-import { isBusy, isUnreadable } from './connection.js';
 import { FileIdentity } from './file-identity.js';
 import { openSqlite } from './open-sqlite.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { isBusy, isUnreadable } from './sqlite-errors.js';
 
 /** The parameters of a process that takes a database exclusively. */
 export interface HoldOptions {
@@ -20,7 +20,7 @@ export interface HoldOptions {
 export function holdExclusively(
   path: string,
   { nowMs, freshEpoch }: HoldOptions,
-): Result<Database.Database | null> {
+): Result<SqliteConnection | null> {
   const stepMs = 10 + ([...freshEpoch].reduce((sum, each) => sum + each.charCodeAt(0), 0) % 40);
   for (let attempt = 1; ; attempt += 1) {
     const held = tryToHold(path, nowMs);
@@ -37,7 +37,7 @@ const HOLD_ATTEMPTS = 5;
  * no other process has it open. Null for a file that cannot be read, because no process can lock it either. A full disk
  * or a missing permission throws, because such a database may well be in use.
  */
-function tryToHold(path: string, nowMs: number): Result<Database.Database | null> | 'busy' {
+function tryToHold(path: string, nowMs: number): Result<SqliteConnection | null> | 'busy' {
   const file = new FileIdentity(path);
   const db = openSqlite(path, { fileMustExist: true, timeout: 0 });
   try {
@@ -66,7 +66,7 @@ function tryToHold(path: string, nowMs: number): Result<Database.Database | null
 export const inUse = (who: string) =>
   fail('DATABASE_IN_USE', `${who}: stop it first (after a crash, wait ten seconds); nothing was changed`);
 
-function ownerOf(db: Database.Database, nowMs: number): string | null {
+function ownerOf(db: SqliteConnection, nowMs: number): string | null {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'database_owner'").get();
   if (table === undefined) return null;
   // A lease that ends too late was made before the clock was set back.

@@ -4,19 +4,16 @@ import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { KINDS } from '../../protocol/release.js';
 import { diskFailure } from '../disk-failure.js';
-import { type Connection, lacksSharedFile, openWriter, type Sharing } from './connection.js';
-import {
-  DatabaseRefusedError,
-  type OpenOptions,
-  schemaVersion,
-  startLog,
-  switchEpoch,
-} from './database-setup.js';
-import { localKindChanges } from './kinds/local-tables.js';
-import { recordIndexes } from './kinds/record-table.js';
+import { DatabaseRefusedError, startLog, switchEpoch } from '../sql/database-setup.js';
+import { localKindChanges } from '../sql/kinds/local-tables.js';
+import { recordIndexes } from '../sql/kinds/record-table.js';
+import { DERIVED_OBJECTS, SCHEMA } from '../sql/schema.js';
+import { expectTextRules } from '../sql/text-index.js';
+import { openWriter, type Sharing } from './connection.js';
+import { type OpenOptions, schemaVersion } from './file-schema.js';
 import { migrate } from './migrations/migrate.js';
-import { DERIVED_OBJECTS, SCHEMA } from './schema.js';
-import { expectTextRules } from './text-index.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { lacksSharedFile } from './sqlite-errors.js';
 
 const SETUP_BUSY_TIMEOUT_MS = 30_000;
 
@@ -25,7 +22,7 @@ const SETUP_BUSY_TIMEOUT_MS = 30_000;
  * (after a snapshot, interface §9.4), and refuses any other. Safe when several processes open one file at once. A full
  * or read-only disk is a StartRefusedError.
  */
-export function openDatabase(options: OpenOptions): Connection {
+export function openDatabase(options: OpenOptions): SqliteConnection {
   const { path, aloneIfFull = false } = options;
   try {
     createPrivately(path);
@@ -37,7 +34,7 @@ export function openDatabase(options: OpenOptions): Connection {
   }
 }
 
-function openAs(sharing: Sharing, options: OpenOptions): Connection {
+function openAs(sharing: Sharing, options: OpenOptions): SqliteConnection {
   const db = openWriter(options.path, SETUP_BUSY_TIMEOUT_MS, options.synchronous, sharing);
   try {
     const version = schemaVersion(db);
@@ -58,7 +55,7 @@ function createPrivately(path: string): void {
   if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600));
 }
 
-function prepare(db: Connection, options: OpenOptions): void {
+function prepare(db: SqliteConnection, options: OpenOptions): void {
   if (schemaVersion(db) > SCHEMA_VERSION) {
     throw new DatabaseRefusedError(
       `the database has schema version ${schemaVersion(db)}, this release knows ${SCHEMA_VERSION}: install a newer release`,
@@ -87,7 +84,7 @@ function prepare(db: Connection, options: OpenOptions): void {
 }
 
 /** Gives a database the tables and indexes of its kinds that this release declares, and the one that made it did not. */
-function followKinds(db: Connection): void {
+function followKinds(db: SqliteConnection): void {
   const changes = () => [...memoryIndexChanges(db), ...recordIndexChanges(db), ...localKindChanges(db)];
   if (changes().length === 0) return;
   // Another process may be making them; only the holder of the lock knows.
@@ -101,19 +98,19 @@ function followKinds(db: Connection): void {
   }
 }
 
-const indexesOf = (db: Connection, table: 'memories' | 'records'): ReadonlySet<unknown> =>
+const indexesOf = (db: SqliteConnection, table: 'memories' | 'records'): ReadonlySet<unknown> =>
   new Set(
     db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?").pluck().all(table),
   );
 
-function memoryIndexChanges(db: Connection): readonly string[] {
+function memoryIndexChanges(db: SqliteConnection): readonly string[] {
   const there = indexesOf(db, 'memories');
   return DERIVED_OBJECTS.filter(({ name, sql }) => sql.includes(' ON memories (') && !there.has(name)).map(
     ({ sql }) => sql,
   );
 }
 
-function recordIndexChanges(db: Connection): readonly string[] {
+function recordIndexChanges(db: SqliteConnection): readonly string[] {
   const there = indexesOf(db, 'records');
   return recordIndexes(KINDS).filter((sql) => !there.has(/records_\w+/.exec(sql)![0]));
 }
@@ -122,7 +119,7 @@ function recordIndexChanges(db: Connection): readonly string[] {
  * A database that was moved to another machine, or whose machine got a new key, starts a new epoch: its chain continues
  * under an origin that no other node writes.
  */
-function continueEpoch(db: Connection, options: OpenOptions): void {
+function continueEpoch(db: SqliteConnection, options: OpenOptions): void {
   const { identity, freshEpoch, nowMs } = options;
   const holder = () => (db.prepare('SELECT peer_id FROM log_state').get() as { peer_id: string }).peer_id;
   if (holder() === identity.peerId) return;

@@ -2,17 +2,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { StartRefusedError } from '../../protocol/base/start-refused.js';
+import { SqliteConnection } from './sqlite-connection.js';
 
 /** What SQLite itself is compiled to is missing, or was compiled for another Node. */
 export class SqliteMissingError extends StartRefusedError {}
 
 /** Opens a database file, or the bytes of one. Throws SqliteMissingError where the native part of SQLite cannot be loaded. */
-export function openSqlite(source: string | Buffer, options?: Database.Options): Database.Database {
+export function openSqlite(source: string | Buffer, options?: Database.Options): SqliteConnection {
   requireSafeBuild();
   try {
-    return new Database(source, options);
+    return new SqliteConnection(source, options);
   } catch (error) {
     const problem = loadProblem(error);
     throw problem === null ? error : missing(problem, error);

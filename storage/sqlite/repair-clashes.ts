@@ -1,9 +1,9 @@
 import type { SubjectId } from '../../protocol/base/meanings.js';
 import type { Crypto } from '../../protocol/base/seams.js';
 import { memoryPayload } from '../../protocol/memory/memory-kind.js';
-import type { Connection } from './connection.js';
-import { isDigest } from './digests.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
+import { isDigest } from '../sql/digests.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../sql/rows.js';
+import type { SqliteConnection } from './sqlite-connection.js';
 
 /**
  * Rows of memories that got the id or title of another row through disk damage: a unique index cannot be built over
@@ -20,7 +20,7 @@ interface Clash {
 }
 
 /** Gives each row a unique id; answers the affected ids. */
-export function separateIds(db: Connection, crypto: Crypto): readonly string[] {
+export function separateIds(db: SqliteConnection, crypto: Crypto): readonly string[] {
   const repeated = db
     .prepare('SELECT id FROM memories NOT INDEXED GROUP BY id HAVING count(*) > 1')
     .pluck()
@@ -41,7 +41,7 @@ export function separateIds(db: Connection, crypto: Crypto): readonly string[] {
 }
 
 /** Gives each row with a duplicate title a unique one; answers the affected ids. */
-export function separateTitles(db: Connection, crypto: Crypto): readonly string[] {
+export function separateTitles(db: SqliteConnection, crypto: Crypto): readonly string[] {
   const repeated = db
     .prepare(
       `SELECT title, namespace FROM memories NOT INDEXED WHERE conflict_of IS NULL
@@ -64,7 +64,7 @@ export function separateTitles(db: Connection, crypto: Crypto): readonly string[
 }
 
 /** The rows that clash; the first one may keep its value. */
-function clashing(db: Connection, crypto: Crypto, clause: string, values: readonly string[]): Clash[] {
+function clashing(db: SqliteConnection, crypto: Crypto, clause: string, values: readonly string[]): Clash[] {
   const rows = db
     .prepare(
       `SELECT ${SELECT_ROW}, m.digest, o.subject FROM memories m NOT INDEXED

@@ -4,13 +4,14 @@ import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import type { Crypto } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { diskFailure } from '../disk-failure.js';
-import { type Connection, isUnreadable, sqliteCode } from './connection.js';
-import { schemaVersion } from './database-setup.js';
+import { DERIVED_OBJECTS } from '../sql/schema.js';
 import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
+import { schemaVersion } from './file-schema.js';
+import { indexAllTexts } from './index-texts.js';
 import { separateIds, separateTitles } from './repair-clashes.js';
-import { DERIVED_OBJECTS } from './schema.js';
 import { linesOf } from './self-check.js';
-import { indexAllTexts } from './text-index.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { isUnreadable, sqliteCode } from './sqlite-errors.js';
 
 export interface RepairOptions extends HoldOptions {
   readonly path: string;
@@ -67,7 +68,7 @@ export function repairDatabase(options: RepairOptions): Result<RepairedDatabase>
   }
 }
 
-function repaired(db: Connection, { crypto, nowMs, step }: RepairOptions): RepairedDatabase {
+function repaired(db: SqliteConnection, { crypto, nowMs, step }: RepairOptions): RepairedDatabase {
   step('checking');
   const found = integrityOf(db);
   // Lets a row be changed even when its index entry is wrong.
@@ -95,11 +96,11 @@ function repaired(db: Connection, { crypto, nowMs, step }: RepairOptions): Repai
   }
 }
 
-function integrityOf(db: Connection): readonly string[] {
+function integrityOf(db: SqliteConnection): readonly string[] {
   return linesOf(db, `integrity_check(${LINES_MAX})`).filter((line) => line !== 'ok');
 }
 
-function indexesOf(db: Connection, concerns: (table: string) => boolean): readonly string[] {
+function indexesOf(db: SqliteConnection, concerns: (table: string) => boolean): readonly string[] {
   const rows = db
     .prepare("SELECT name, tbl_name AS of FROM sqlite_schema WHERE type = 'index' ORDER BY name")
     .all() as { name: string; of: string }[];
@@ -107,7 +108,7 @@ function indexesOf(db: Connection, concerns: (table: string) => boolean): readon
 }
 
 /** Builds one index again; when that fails, the index stays as it was. */
-function reindex(db: Connection, name: string, problems: string[]): boolean {
+function reindex(db: SqliteConnection, name: string, problems: string[]): boolean {
   db.exec('SAVEPOINT one');
   try {
     db.exec(`REINDEX ${quoted(name)}`);
@@ -123,7 +124,7 @@ function reindex(db: Connection, name: string, problems: string[]): boolean {
 
 const TITLES = 'memories_title';
 
-function partClashes(db: Connection, crypto: Crypto): readonly string[] {
+function partClashes(db: SqliteConnection, crypto: Crypto): readonly string[] {
   // It would refuse equal titles.
   db.exec(`DROP INDEX IF EXISTS ${TITLES}`);
   const concerned = [...separateIds(db, crypto), ...separateTitles(db, crypto)];
@@ -132,7 +133,7 @@ function partClashes(db: Connection, crypto: Crypto): readonly string[] {
 }
 
 /** Creates the derived objects of the schema that the file lacks; a local table may come only at the next start. */
-function createMissing(db: Connection): void {
+function createMissing(db: SqliteConnection): void {
   const statement = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?');
   const exists = (name: string) => statement.get(name) !== undefined;
   for (const { name, sql } of DERIVED_OBJECTS) {
@@ -141,7 +142,7 @@ function createMissing(db: Connection): void {
   }
 }
 
-function rebuildTexts(db: Connection): number {
+function rebuildTexts(db: SqliteConnection): number {
   db.exec('DROP TABLE IF EXISTS memories_fts');
   createMissing(db);
   return indexAllTexts(db);

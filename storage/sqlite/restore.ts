@@ -9,28 +9,24 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type Database from 'better-sqlite3';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import type { Signer } from '../../protocol/base/seams.js';
 import { syncToDisk } from '../atomic-file.js';
 import { diskFailure } from '../disk-failure.js';
-import { AuditChain } from './audit-chain.js';
-import { AuditHeadFile, auditHeadPath, readAuditHeads } from './audit-head.js';
+import { AuditChain } from '../sql/audit-chain.js';
+import { AuditHeadFile, auditHeadPath, readAuditHeads } from '../sql/audit-head.js';
+import { DatabaseRefusedError, quarantinedSubscriptions, switchEpoch } from '../sql/database-setup.js';
 import { manifestPathOf, readManifest } from './backup.js';
-import { sqliteCode } from './connection.js';
-import {
-  DatabaseRefusedError,
-  type OpenOptions,
-  quarantinedSubscriptions,
-  switchEpoch,
-} from './database-setup.js';
 import { holdExclusively, inUse } from './exclusive-hold.js';
+import type { OpenOptions } from './file-schema.js';
 import { OLDEST_VERSION } from './migrations/migrate.js';
 import { openSqlite } from './open-sqlite.js';
 import { resetWithin } from './reset-clock.js';
 import { type CopyStep, checkedVersion, claimFile, fileSha256, removeFiles } from './snapshot-files.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { sqliteCode } from './sqlite-errors.js';
 
 export interface RestoreOptions extends OpenOptions {
   /** The backup. */
@@ -161,7 +157,7 @@ function beginEpoch(copy: string, options: RestoreOptions): number {
 }
 
 /** Operations that are stamped ahead of the clock move to the new epoch. */
-function switchAndReset(db: Database.Database, options: RestoreOptions): void {
+function switchAndReset(db: SqliteConnection, options: RestoreOptions): void {
   const { identity, nowMs, freshEpoch } = options;
   const reason = 'restored from backup';
   const begin = () => switchEpoch(db, { peerId: identity.peerId, epoch: freshEpoch, nowMs, reason });

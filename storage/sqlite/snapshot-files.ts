@@ -4,10 +4,12 @@ import { basename, dirname } from 'node:path';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { syncToDisk } from '../atomic-file.js';
 import { diskTrouble } from '../disk-failure.js';
-import { type Connection, lacksSharedFile, openWriter } from './connection.js';
-import { schemaVersion } from './database-setup.js';
+import { openWriter } from './connection.js';
+import { schemaVersion } from './file-schema.js';
 import { openUnchanged } from './inspect/open-unchanged.js';
 import { openSqlite } from './open-sqlite.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { lacksSharedFile } from './sqlite-errors.js';
 
 /** The manifest: the description of a database copy, stored next to it. */
 export interface Manifest {
@@ -79,7 +81,7 @@ function copyDatabase(from: string, to: string): void {
 const BUSY_TIMEOUT_MS = 10_000;
 
 /** Opens a database to be copied, if need be without the side files for which its disk has no room. */
-function openSource(path: string): Connection {
+function openSource(path: string): SqliteConnection {
   const source = openSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
     source.pragma('schema_version');

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Connection, isFull } from './connection.js';
+import type { Database } from 'better-sqlite3';
+import { isFull } from './sqlite-errors.js';
 
 /** The time between two failed tries on a disk that stays full; each may write as much as the write-ahead log holds. */
 const TRY_EVERY_MS = 1000;
@@ -24,7 +25,7 @@ export class WalRelief {
   /** Free on the disk after the last try, in bytes. */
   private freeThen = 0;
 
-  constructor(private readonly db: Connection) {}
+  constructor(private readonly db: Database) {}
 
   /** Call when the disk was full; true when there may be space now. */
   full(nowMs: number): boolean {

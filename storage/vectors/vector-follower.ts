@@ -1,10 +1,10 @@
-import type { Database, Statement } from 'better-sqlite3';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Viewer } from '../../protocol/base/viewer.js';
 import type { RecallFilter, VectorEvidence } from '../../protocol/memory/recall-request.js';
-import { recallFilters } from '../sqlite/recall/filters.js';
-import { statement } from '../sqlite/recall/statements.js';
-import { visibleRows } from '../sqlite/visibility.js';
+import type { Connection, Statement } from '../sql/connection.js';
+import { recallFilters } from '../sql/recall/filters.js';
+import { statement } from '../sql/recall/statements.js';
+import { visibleRows } from '../sql/visibility.js';
 import { EVERYBODY, VectorIndex } from './vector-index.js';
 
 /** A search request of recall: owners by agent id, expired rows hidden by `now`. Plain data, so it crosses threads. */
@@ -74,7 +74,7 @@ interface Position {
  * transaction, so an answer shows one state of the database. Reads only.
  */
 export class VectorFollower {
-  readonly #database: Database;
+  readonly #database: Connection;
   readonly #source: VectorSource;
   readonly #ownerSlots = new Map<string, number>();
   readonly #tables: Readonly<Record<VectorTable, TableReads>>;
@@ -85,11 +85,11 @@ export class VectorFollower {
   readonly #inOneSnapshot: (request: VectorRequest) => Result<VectorEvidence>;
   #index: VectorIndex | null = null;
   #at: Position = { feed: 0, commitSequence: 0, epoch: null };
-  #dataVersion = -1;
+  #dataVersion: unknown = null;
   #full: Failure | null = null;
   #countWhenFull = 0;
 
-  constructor(database: Database, source: VectorSource) {
+  constructor(database: Connection, source: VectorSource) {
     this.#database = database;
     this.#source = source;
     this.#tables = {
@@ -164,8 +164,8 @@ export class VectorFollower {
 
   #catchUp(): VectorIndex {
     const { model, dim } = this.#source;
-    // The pragma opens the snapshot, so the reads below are at least as new as its version.
-    const dataVersion = this.#database.pragma('data_version', { simple: true }) as number;
+    // It opens the snapshot, so the reads below are at least as new as its version.
+    const dataVersion = this.#database.othersCommits();
     if (this.#index !== null && dataVersion === this.#dataVersion) return this.#index;
     this.#table = this.#isComing.get(model, dim) === undefined ? 'memory_embeddings' : 'coming_embeddings';
     const position = this.#reads.position.get()!;
@@ -235,7 +235,7 @@ export class VectorFollower {
   }
 }
 
-function tableReads(database: Database, table: VectorTable): TableReads {
+function tableReads(database: Connection, table: VectorTable): TableReads {
   const embedding = `SELECT e.rid, e.vectors, m.ns_id, m.scope, m.owner_id, m.addressee_id
     FROM ${table} e JOIN memories m ON m.rid = e.rid WHERE e.model = ? AND e.dim = ?`;
   return {

@@ -1,7 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import Database from 'better-sqlite3';
 import { fail, type Result } from '../../protocol/base/result.js';
 import { openSqlite } from '../sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../sqlite/sqlite-connection.js';
+import { sqliteCode } from '../sqlite/sqlite-errors.js';
 import { VectorFollower } from './vector-follower.js';
 import { type VectorCall, type VectorReply, vectorThreadDataSchema } from './vector-messages.js';
 
@@ -13,7 +14,7 @@ const port = parentPort;
 if (port === null) throw new Error('the vector thread needs a parent');
 const data = vectorThreadDataSchema.parse(workerData);
 let follower: VectorFollower | null = null;
-let database: Database.Database | null = null;
+let database: SqliteConnection | null = null;
 
 function open(): VectorFollower {
   if (follower !== null) return follower;
@@ -30,11 +31,12 @@ function attempt<T>(act: (follower: VectorFollower) => Result<T>): Result<T> {
   try {
     return act(open());
   } catch (error) {
-    if (!(error instanceof Database.SqliteError)) throw error;
+    const code = sqliteCode(error);
+    if (code === null) throw error;
     database?.close();
     database = null;
     follower = null;
-    return fail('DATABASE_ERROR', `vector search cannot read the database: ${error.code}`);
+    return fail('DATABASE_ERROR', `vector search cannot read the database: ${code}`);
   }
 }
 

@@ -45,6 +45,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['replication'],
     [''],
   ],
+  storage: [[''], ['sql'], ['postgres', 'sqlite'], ['vectors']],
   actors: [
     ['core'],
     ['coordination', 'hooks', 'streams', 'storage', 'jobs', 'maintenance', 'webhooks'],
@@ -125,7 +126,8 @@ describe('floors', () => {
       .flatMap((file) =>
         file.valueImports
           .filter(
-            (specifier) => specifier.startsWith('.') && file.resolve(specifier).startsWith('storage/sqlite/'),
+            (specifier) =>
+              specifier.startsWith('.') && /^storage\/(sql|sqlite|postgres)\//.test(file.resolve(specifier)),
           )
           .map((specifier) => `${file.path} imports ${specifier}`),
       );

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { systemCrypto } from '../../node/seams.js';
 import { headerHash, type OperationHeader } from '../../protocol/log/operation-log.js';
 import type { VerifiedOperation } from '../../protocol/log/wire-operation.js';
+import { Reader } from '../../storage/sql/reader.js';
 import { openReader } from '../../storage/sqlite/connection.js';
-import { Reader } from '../../storage/sqlite/reader.js';
 import { openBenchDatabase } from './database.js';
 
 const PAGE = 1000;

@@ -4,9 +4,10 @@ import { systemCrypto } from '../../node/seams.js';
 import type { Result } from '../../protocol/base/result.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
-import type { Connection, Synchronous } from '../../storage/sqlite/connection.js';
+import { Writer } from '../../storage/sql/writer.js';
+import type { Synchronous } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { Writer } from '../../storage/sqlite/writer.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { storing, UNLIMITED } from '../support/memories.js';
 
 /** Where the daemon looks for its database. */
@@ -14,7 +15,7 @@ export const databasePath = (home: string) => join(home, 'mnemesh.db');
 
 /** The service's own writer on a database, without a service around it. */
 export interface BenchDatabase {
-  readonly db: Connection;
+  readonly db: SqliteConnection;
   /** Runs commands in one transaction; throws when one of them fails. */
   write(commands: readonly Command[]): Result<OutcomeOf<Command>>[];
   close(): void;

@@ -3,8 +3,9 @@ import { systemClock, systemCrypto } from '../../node/seams.js';
 import { KG_LIMIT, KG_LIMIT_MAX } from '../../protocol/base/limits.js';
 import type { Viewer } from '../../protocol/base/viewer.js';
 import { KINDS } from '../../protocol/release.js';
-import { type Connection, openReader } from '../../storage/sqlite/connection.js';
-import { Reader } from '../../storage/sqlite/reader.js';
+import { Reader } from '../../storage/sql/reader.js';
+import { openReader } from '../../storage/sqlite/connection.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { addLinks, addMemories, graphDatabase } from '../support/graph.js';
 import { OPERATOR, tenant } from '../support/memories.js';
 import type { Bench, BenchContext } from './bench.js';
@@ -120,7 +121,7 @@ class GraphSteps {
   private readonly random = seededRandom(51);
 
   constructor(
-    private readonly db: Connection,
+    private readonly db: SqliteConnection,
     private readonly daemon: ServerProcess,
     private readonly rowCount: number,
     private readonly samples: number,

@@ -1,7 +1,7 @@
 import { systemClock, systemScheduler } from '../../node/seams.js';
 import { BuiltinEmbedder } from '../../node/semantics/encoder/builtin-embedder.js';
 import { EMBED_STATES } from '../../protocol/memory/embed-state.js';
-import { Reader } from '../../storage/sqlite/reader.js';
+import { Reader } from '../../storage/sql/reader.js';
 import { generator, randomVectors } from '../storage/vectors/random-vectors.js';
 import type { Bench, BenchContext } from './bench.js';
 import { ZipfCorpus } from './corpus.js';

@@ -1,6 +1,6 @@
 import { EXTEND_SECONDS, PROMOTE_ACCESS_COUNT } from '../../protocol/base/limits.js';
 import type { Memory } from '../../protocol/memory/memory.js';
-import { Reader } from '../../storage/sqlite/reader.js';
+import { Reader } from '../../storage/sql/reader.js';
 import { OPERATOR } from '../support/memories.js';
 import type { Bench, BenchContext } from './bench.js';
 import { type BenchDatabase, fill, openBenchDatabase, storeCommand } from './database.js';

@@ -1,5 +1,5 @@
+import { Reader } from '../../storage/sql/reader.js';
 import { openReader } from '../../storage/sqlite/connection.js';
-import { Reader } from '../../storage/sqlite/reader.js';
 import { OPERATOR } from '../support/memories.js';
 import type { Bench, BenchContext } from './bench.js';
 import { databasePath, fill, openBenchDatabase } from './database.js';

@@ -1,6 +1,6 @@
 import type { AnswerOf, Query } from '../../protocol/release.js';
+import { Reader } from '../../storage/sql/reader.js';
 import { openReader } from '../../storage/sqlite/connection.js';
-import { Reader } from '../../storage/sqlite/reader.js';
 
 const POLL_MS = 5;
 

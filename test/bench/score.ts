@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { RECALL_LIMIT } from '../../protocol/base/limits.js';
 import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import {
@@ -9,7 +8,9 @@ import {
   RECALL_MIN_SCORE,
   rowScore,
 } from '../../protocol/ranking/likelihood.js';
-import { judgedAnswer } from '../../storage/sqlite/recall/recall.js';
+import { judgedAnswer } from '../../storage/sql/recall/recall.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import type { Bench, BenchContext } from './bench.js';
 import { chanceOf, fitLogistic, type Observation } from './logistic.js';
 import { MemoryClient } from './memory-client.js';
@@ -57,7 +58,7 @@ async function runScore({ options, args, progress, workspace }: BenchContext): P
   ];
   const home = workspace.folder();
   const client = await MemoryClient.open(home, options.keyword);
-  const database = new Database(join(home, 'mnemesh.db'), { readonly: true });
+  const database = openSqlite(join(home, 'mnemesh.db'), { readonly: true });
   try {
     progress.step('score: storing and embedding');
     // Rows of a fresh database are numbered in the order of storing.
@@ -85,7 +86,7 @@ async function runScore({ options, args, progress, workspace }: BenchContext): P
 
 async function ask(
   client: MemoryClient,
-  database: Database.Database,
+  database: SqliteConnection,
   { source, namespace, questions }: QuestionSet,
   titles: readonly string[],
   most: number | null,

@@ -6,10 +6,10 @@ import { type ReaderQueue, ThreadedStore, type WriterQueue } from '../../node/ru
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { spawnStorageThread } from '../../node/threads/spawn.js';
 import type { Clock, Log } from '../../protocol/base/seams.js';
+import { InlineStore } from '../../storage/sql/inline-store.js';
+import { Reader } from '../../storage/sql/reader.js';
 import { openReader } from '../../storage/sqlite/connection.js';
-import { InlineStore } from '../../storage/sqlite/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { Reader } from '../../storage/sqlite/reader.js';
 import { UNLIMITED } from '../support/memories.js';
 import { damageContract } from './damage-contract.js';
 import { identityContract } from './identity-contract.js';

@@ -6,7 +6,7 @@ import {
   policiesAsPermissions,
 } from '../../node/operations/governance/policies-as-permissions.js';
 import type { Standard } from '../../protocol/memory/standard-kind.js';
-import { linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
+import { linkFromSql } from '../../storage/sql/kinds/link-table.js';
 import { linking } from '../support/memories.js';
 
 const RULE = 'x\n[[permissions.rules]]\nnamespace_pattern = "**"\nop = "memory_delete"\ndecision = "allow"\n';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/limits.js';
-import { ObservationLedger } from '../../storage/sqlite/observations.js';
-import { SCHEMA } from '../../storage/sqlite/schema.js';
+import { ObservationLedger } from '../../storage/sql/observations.js';
+import { SCHEMA } from '../../storage/sql/schema.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditDatabase } from '../support/log-audit.js';
 import { openTestNode } from '../support/test-node.js';
@@ -98,7 +98,7 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
     } finally {
       await daemon.end('SIGTERM');
     }
-    const db = new Database(join(home, 'mnemesh.db'), { readonly: true });
+    const db = openSqlite(join(home, 'mnemesh.db'), { readonly: true });
     const kinds = db.prepare('SELECT DISTINCT kind FROM operations ORDER BY kind').pluck().all();
     assert.deepEqual(kinds, ['delete', 'store'], 'the ledger is local: it leaves no operation');
     assert.deepEqual(auditDatabase(db), []);
@@ -180,7 +180,7 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
     );
     await node.close();
 
-    const db = new Database(':memory:');
+    const db = openSqlite(':memory:');
     db.exec(SCHEMA);
     const ledger = new ObservationLedger(db, 20);
     for (let n = 0; n < 50; n += 1) {

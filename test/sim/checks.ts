@@ -1,6 +1,6 @@
 import type { Result } from '../../protocol/base/result.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
-import type { Connection } from '../../storage/sqlite/connection.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { auditDatabase } from '../support/log-audit.js';
 import type { BornOperation, Ledger } from './ledger.js';
 import type { Delivery } from './network.js';
@@ -30,7 +30,7 @@ const AUDIT_EVERY = 150;
 
 /** What is checked at the event itself: most bugs are healed by the end of a run. */
 export class Checks {
-  private readonly watched = new WeakSet<Connection>();
+  private readonly watched = new WeakSet<SqliteConnection>();
   private readonly audited = new Map<string, number>();
   private readonly auditRows = new Map<string, number>();
   private readonly nonces = new Set<string>();
@@ -133,7 +133,7 @@ export class Checks {
     if (over.length > 0) this.parts.world.violate(node.name, 'quota', JSON.stringify(over));
   }
 
-  private watch(db: Connection): void {
+  private watch(db: SqliteConnection): void {
     if (this.watched.has(db)) return;
     this.watched.add(db);
     db.exec(WATCH);

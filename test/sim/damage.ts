@@ -1,4 +1,4 @@
-import type { Connection } from '../../storage/sqlite/connection.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import type { Dice } from './dice.js';
 
 /** What a disk can lose of a database without the database noticing. */
@@ -23,7 +23,7 @@ export class Wounds {
  * are row and log of one memory: then the row is all that the node knows, and is built on (docs/decisions.md).
  */
 export function spoil(
-  db: Connection,
+  db: SqliteConnection,
   dice: Dice,
   damage: Damage,
   wounds: Wounds,
@@ -65,12 +65,12 @@ export function spoil(
   }
 }
 
-function anyOf(dice: Dice, db: Connection, sql: string): string | null {
+function anyOf(dice: Dice, db: SqliteConnection, sql: string): string | null {
   const ids = db.prepare(sql).pluck().all() as string[];
   return ids.length === 0 ? null : dice.pick(ids);
 }
 
-function changed(db: Connection, sql: string, id: string): string {
+function changed(db: SqliteConnection, sql: string, id: string): string {
   db.prepare(sql).run(id);
   return id;
 }

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import type { Crypto } from '../../protocol/base/seams.js';
-import type { Connection } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 
 /** A commit that fails as a disk does. */
 export class SyncFailed extends Database.SqliteError {
@@ -15,7 +16,7 @@ export class SyncFailed extends Database.SqliteError {
  * transaction; `sync` commits it, `lose` rolls it back as a crash before the sync does.
  */
 export class SimDisk {
-  private connection: Connection;
+  private connection: SqliteConnection;
   private holding = false;
   private commitsBefore = 0;
   /** Set to let the next COMMIT fail. */
@@ -39,7 +40,7 @@ export class SimDisk {
     );
   }
 
-  get db(): Connection {
+  get db(): SqliteConnection {
     return this.connection;
   }
 
@@ -76,7 +77,7 @@ export class SimDisk {
   restore(image: Buffer): void {
     this.lose();
     this.connection.close();
-    const db = new Database(image);
+    const db = openSqlite(image);
     db.pragma('foreign_keys = ON');
     db.pragma('temp_store = MEMORY');
     this.connection = this.intercept(db);
@@ -120,7 +121,7 @@ export class SimDisk {
   }
 
   /** The one statement that the simulator takes into its hands. */
-  private intercept(db: Connection): Connection {
+  private intercept(db: SqliteConnection): SqliteConnection {
     const prepare = db.prepare.bind(db) as (sql: string) => Database.Statement;
     const commits = prepare('SELECT commit_sequence FROM log_state').pluck();
     const hold = () => {

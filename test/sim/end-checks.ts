@@ -7,7 +7,7 @@ import { operationId } from '../../protocol/log/operation-log.js';
 import type { KindDigests } from '../../protocol/log/ranges.js';
 import { mayHold } from '../../protocol/log/scope.js';
 import type { Peer } from '../../protocol/peers/peer.js';
-import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
+import { type LinkSqlRow, linkFromSql } from '../../storage/sql/kinds/link-table.js';
 import type { Checks } from './checks.js';
 import { type BornOperation, type Ledger, nameOf, subjectOf } from './ledger.js';
 import { SIM_KINDS } from './sim-kinds.js';

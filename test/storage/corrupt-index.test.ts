@@ -6,10 +6,10 @@ import { after, describe, it } from 'node:test';
 import { problemsOf } from '../../actors/mesh/scrub-duty.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { repairOf } from '../../protocol/replication/repair-subjects.js';
-import type { Connection } from '../../storage/sqlite/connection.js';
-import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { InlineStore } from '../../storage/sql/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { repairDatabase } from '../../storage/sqlite/repair-database.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { auditLog } from '../support/log-audit.js';
 import { aMemory, deleting, storing, UNLIMITED, updating } from '../support/memories.js';
 import { scrubbed } from '../support/scrubbed.js';
@@ -29,7 +29,7 @@ const IN_INDEX = `${title(2)}global`;
 
 interface Opened {
   readonly path: string;
-  readonly db: Connection;
+  readonly db: SqliteConnection;
   readonly store: InlineStore;
   /** What was reported. */
   readonly bugs: string[];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
 import { openForWriting } from '../../node/threads/open-for-writing.js';
-import { Writer } from '../../storage/sqlite/writer.js';
+import { Writer } from '../../storage/sql/writer.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { storing, UNLIMITED } from '../support/memories.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { afterThese } from '../../protocol/decide/reads.js';
 import { MUTATIONS, READS } from '../../protocol/release.js';
-import { engineOf } from '../../storage/sqlite/engine.js';
+import { engineOf } from '../../storage/sql/engine.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { sourceFiles } from '../architecture/source-files.js';
 import { NOW_MS } from '../protocol/decide/answerer.js';

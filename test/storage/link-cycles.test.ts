@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LinkCycles } from '../../storage/sqlite/link-cycles.js';
+import { LinkCycles } from '../../storage/sql/link-cycles.js';
 import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Link } from '../../protocol/links/link.js';
-import { type LinkSqlRow, linkFromSql } from '../../storage/sqlite/kinds/link-table.js';
+import { type LinkSqlRow, linkFromSql } from '../../storage/sql/kinds/link-table.js';
 import { linking, OPERATOR, storing } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { type Replica, replica } from '../support/replicas.js';

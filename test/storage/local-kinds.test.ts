@@ -5,10 +5,10 @@ import { systemCrypto } from '../../node/seams.js';
 import { localKind } from '../../protocol/kinds/local-kind.js';
 import { outboxKind } from '../../protocol/webhooks/outbox.js';
 import { type Subscription, subscriptionKind } from '../../protocol/webhooks/subscription.js';
-import { FindRows, localSource } from '../../storage/sqlite/kinds/find-rows.js';
-import { LocalTables } from '../../storage/sqlite/kinds/local-tables.js';
+import { FindRows, localSource } from '../../storage/sql/kinds/find-rows.js';
+import { LocalTables } from '../../storage/sql/kinds/local-tables.js';
+import { Statements } from '../../storage/sql/statements.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { Statements } from '../../storage/sqlite/statements.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { OPERATOR, tenant } from '../support/memories.js';
 

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { INLINE_ALONE_MS, INLINE_OTHERS_MS, INLINE_YIELD_MS } from '../../protocol/base/limits.js';
-import { LockTurns } from '../../storage/sqlite/lock-turns.js';
+import { LockTurns } from '../../storage/sql/lock-turns.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 
 describe('the pause after a commit of an inline writer', () => {
-  let mine: Database.Database;
-  let other: Database.Database;
+  let mine: SqliteConnection;
+  let other: SqliteConnection;
   let nowMs: number;
   let turns: LockTurns;
-  const write = (db: Database.Database) => db.exec('INSERT INTO t VALUES (1)');
+  const write = (db: SqliteConnection) => db.exec('INSERT INTO t VALUES (1)');
   /** The pause after a commit of this process, some milliseconds after the last. */
   const afterCommit = (laterMs: number) => {
     nowMs += laterMs;
@@ -21,12 +22,12 @@ describe('the pause after a commit of an inline writer', () => {
 
   beforeEach(() => {
     const path = join(temporaryFolder('lock-turns'), 'turns.db');
-    mine = new Database(path);
+    mine = openSqlite(path);
     mine.pragma('journal_mode = WAL');
     mine.exec('CREATE TABLE t (n INTEGER)');
-    other = new Database(path);
+    other = openSqlite(path);
     nowMs = 1000;
-    turns = new LockTurns(mine as never, { monotonicMs: () => nowMs });
+    turns = new LockTurns(mine, { monotonicMs: () => nowMs });
   });
   afterEach(() => {
     mine.close();

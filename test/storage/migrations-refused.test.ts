@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
+import { DatabaseRefusedError } from '../../storage/sql/database-setup.js';
 import { openWriter } from '../../storage/sqlite/connection.js';
-import { DatabaseRefusedError, schemaVersion } from '../../storage/sqlite/database-setup.js';
+import { schemaVersion } from '../../storage/sqlite/file-schema.js';
 import { MIGRATION_STEPS, migrate, upgrade } from '../../storage/sqlite/migrations/migrate.js';
 import { dropAside, moveRows, setAside } from '../../storage/sqlite/migrations/tables.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import { makeOlderDatabase, OLDER_LINKS, OLDER_STANDARDS, openOptions } from './older-databases.js';
 import { OLDER_MEMORIES, uuid } from './older-memories.js';
 import {
@@ -137,7 +138,7 @@ describe('an upgrade that cannot be done', () => {
 
   it('refuses versions below 49 and says from where it upgrades', () => {
     const path = olderFile(49);
-    const db = new Database(path);
+    const db = openSqlite(path);
     db.exec('DELETE FROM schema_version WHERE version = 49');
     db.close();
     assertRefused(path, /schema version 48; this release upgrades from 49 on/);
@@ -146,7 +147,7 @@ describe('an upgrade that cannot be done', () => {
 
   it('refuses rows that are encrypted at rest, of which it would lose the content', () => {
     const path = olderFile(51);
-    const db = new Database(path);
+    const db = openSqlite(path);
     db.prepare("UPDATE memories SET encrypted_envelope = x'01' WHERE id = ?").run(uuid(2));
     db.close();
     assertRefused(path, /1 rows of memories are encrypted at rest/);
@@ -166,7 +167,7 @@ describe('an upgrade that cannot be done', () => {
 
   it('refuses when the snapshot is not sound', () => {
     const path = olderFile(49);
-    const db = new Database(path);
+    const db = openSqlite(path);
     db.unsafeMode();
     db.exec("UPDATE memories_fts_data SET block = x'00' WHERE id > 10");
     db.close();

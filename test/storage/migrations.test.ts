@@ -3,19 +3,19 @@ import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { chargedBytes, holderOf } from '../../protocol/identity/quota.js';
 import { CHAIN_GENESIS, headerHash } from '../../protocol/log/operation-log.js';
 import { memoryPayload } from '../../protocol/memory/memory-kind.js';
 import { type Standard, standardKind } from '../../protocol/memory/standard-kind.js';
 import { repairOf } from '../../protocol/replication/repair-subjects.js';
-import type { Connection } from '../../storage/sqlite/connection.js';
-import { schemaVersion } from '../../storage/sqlite/database-setup.js';
-import { engineOf } from '../../storage/sqlite/engine.js';
+import { engineOf } from '../../storage/sql/engine.js';
+import { memoryFromSql, ROW_COLUMNS, SELECT_ROW, type SqlRow } from '../../storage/sql/rows.js';
+import { schemaVersion } from '../../storage/sqlite/file-schema.js';
 import { MIGRATION_STEPS, migrate } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { memoryFromSql, ROW_COLUMNS, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { auditDatabase } from '../support/log-audit.js';
 import {
   makeOlderDatabase,
@@ -63,7 +63,7 @@ interface SchemaObject {
   sql: string | null;
 }
 
-function schemaOf(db: Connection): SchemaObject[] {
+function schemaOf(db: SqliteConnection): SchemaObject[] {
   return db
     .prepare<[], SchemaObject>('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name')
     .all()
@@ -218,9 +218,9 @@ for (const version of OLDER_VERSIONS) {
 
     it('leaves tables that 55 does not name untouched', () => {
       const path = olderFile(version);
-      const read = (db: Connection) =>
+      const read = (db: SqliteConnection) =>
         SURVIVING_TABLES.map((table) => [table, all(db, `SELECT * FROM ${table} ORDER BY 1, 2`)]);
-      const older = new Database(path);
+      const older = openSqlite(path);
       const before = read(older);
       older.close();
       assert.deepEqual(read(migrated(path)), before);
@@ -376,7 +376,7 @@ for (const version of OLDER_VERSIONS) {
 }
 
 describe('single steps', () => {
-  function stepped(version: number): Connection {
+  function stepped(version: number): SqliteConnection {
     return tracked(makeOlderDatabase(':memory:', version));
   }
 
@@ -428,7 +428,7 @@ describe('single steps', () => {
   it('54 gives mid rows 90 days and short rows 6 hours, and leaves long rows and set expiries alone', () => {
     const before = stepped(53);
     const after = stepped(54);
-    const expiry = (db: Connection, n: number) =>
+    const expiry = (db: SqliteConnection, n: number) =>
       one(db, 'SELECT expires_at FROM memories WHERE id = ?', uuid(n))['expires_at'];
     assert.equal(expiry(before, 4), null);
     assert.equal(expiry(after, 4), '2026-04-02T03:04:05.678Z');

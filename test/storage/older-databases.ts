@@ -4,16 +4,18 @@
  *
  *   node <build>/test/storage/older-databases.js [directory, default fixtures/databases]
  */
+
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import Database from 'better-sqlite3';
 import { verifyEd25519 } from '../../node/verify-ed25519.js';
 import type { Crypto } from '../../protocol/base/seams.js';
-import type { OpenOptions } from '../../storage/sqlite/database-setup.js';
+import type { OpenOptions } from '../../storage/sqlite/file-schema.js';
 import { MIGRATION_STEPS } from '../../storage/sqlite/migrations/migrate.js';
 import { olderInstant } from '../../storage/sqlite/migrations/older-values.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { OLDER_ARCHIVED, OLDER_MEMORIES, PLAIN, type Row, uuid } from './older-memories.js';
 
 /** Links in every older database. */
@@ -203,14 +205,14 @@ CREATE TABLE recall_observations (
 export const SURVIVING_TABLES = ['entity_aliases', 'pending_actions', 'sync_state'] as const;
 
 /** Inserts a row given as an object. */
-export function insert(db: Database.Database, table: string, row: Row): void {
+export function insert(db: SqliteConnection, table: string, row: Row): void {
   const columns = Object.keys(row);
   db.prepare(
     `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   ).run(...Object.values(row));
 }
 
-function fill49(db: Database.Database): void {
+function fill49(db: SqliteConnection): void {
   for (const { row } of OLDER_MEMORIES) insert(db, 'memories', row);
   // A gap in the row numbers, and an index that has been written again.
   insert(db, 'memories', { ...PLAIN, id: uuid(800), title: 'to be deleted' });
@@ -314,7 +316,7 @@ function fill49(db: Database.Database): void {
 }
 
 /** What only a later version can hold. */
-const ROWS_OF_VERSION: Readonly<Record<number, (db: Database.Database) => void>> = {
+const ROWS_OF_VERSION: Readonly<Record<number, (db: SqliteConnection) => void>> = {
   50: (db) =>
     insert(db, 'archived_memories', {
       ...PLAIN,
@@ -363,8 +365,8 @@ export function makeOlderDatabase(
   path: string,
   version: number,
   { extraMemories = 0, journalMode = 'wal' }: { extraMemories?: number; journalMode?: string } = {},
-): Database.Database {
-  const db = new Database(path);
+): SqliteConnection {
+  const db = openSqlite(path);
   db.pragma(`journal_mode = ${journalMode}`);
   db.pragma('synchronous = OFF');
   db.pragma('foreign_keys = OFF');

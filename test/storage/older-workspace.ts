@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'node:test';
-import Database from 'better-sqlite3';
-import type { Connection } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { event } from '../support/wait.js';
 import { makeOlderDatabase, openOptions } from './older-databases.js';
 import type { Row } from './older-memories.js';
@@ -13,15 +13,15 @@ import type { Row } from './older-memories.js';
 /** When the tests upgrade. */
 export const NOW_MS = Date.UTC(2026, 2, 1);
 
-export const all = (db: Connection, sql: string, ...parameters: unknown[]): Row[] =>
+export const all = (db: SqliteConnection, sql: string, ...parameters: unknown[]): Row[] =>
   db.prepare(sql).all(...parameters) as Row[];
-export const one = (db: Connection, sql: string, ...parameters: unknown[]): Row =>
+export const one = (db: SqliteConnection, sql: string, ...parameters: unknown[]): Row =>
   all(db, sql, ...parameters)[0]!;
 
 /** A directory for each test, with its databases; all of it is gone afterwards. */
 export function workspace() {
   let directory = '';
-  let open: Connection[] = [];
+  let open: SqliteConnection[] = [];
   const closeAll = (): void => {
     for (const db of open) db.close();
     open = [];
@@ -33,7 +33,7 @@ export function workspace() {
     closeAll();
     rmSync(directory, { recursive: true, force: true });
   });
-  const tracked = (db: Connection): Connection => {
+  const tracked = (db: SqliteConnection): SqliteConnection => {
     open.push(db);
     return db;
   };
@@ -48,7 +48,7 @@ export function workspace() {
       return path;
     },
     /** Opens a file as the product does. */
-    migrated: (path: string, epoch?: string): Connection =>
+    migrated: (path: string, epoch?: string): SqliteConnection =>
       tracked(openDatabase(openOptions(path, NOW_MS, epoch))),
     /** Names of snapshots and manifests. */
     backups: (): string[] => readdirSync(directory).filter((name) => name.includes('.pre-migration-')),
@@ -57,7 +57,7 @@ export function workspace() {
 
 /** Everything that a database holds, for comparing before and after. */
 export function dump(path: string): unknown {
-  const db = new Database(path, { readonly: true });
+  const db = openSqlite(path, { readonly: true });
   try {
     const schema = all(db, 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name');
     const tables = schema.filter(
@@ -78,7 +78,8 @@ export function openingScript(path: string, epoch = 'cccccccccccccccc', waits = 
   return `
     import { once } from 'node:events';
     import { openDatabase } from ${url('../../storage/sqlite/open-database.js')};
-    import { DatabaseRefusedError, schemaVersion } from ${url('../../storage/sqlite/database-setup.js')};
+    import { DatabaseRefusedError } from ${url('../../storage/sql/database-setup.js')};
+    import { schemaVersion } from ${url('../../storage/sqlite/file-schema.js')};
     import { openOptions } from ${url('./older-databases.js')};
     if (${waits}) {
       console.log('ready');

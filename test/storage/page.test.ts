@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readPage } from '../../storage/sqlite/read-page.js';
-import { memoryToSql, ROW_COLUMNS, type SqlRow } from '../../storage/sqlite/rows.js';
+import { readPage } from '../../storage/sql/read-page.js';
+import { memoryToSql, ROW_COLUMNS, type SqlRow } from '../../storage/sql/rows.js';
 import { aMemory } from '../support/memories.js';
 
 let taken = 0;

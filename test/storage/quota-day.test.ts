@@ -6,10 +6,10 @@ import { systemCrypto } from '../../node/seams.js';
 import { openForWriting } from '../../node/threads/open-for-writing.js';
 import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import { chargedBytes } from '../../protocol/identity/quota.js';
-import type { Connection } from '../../storage/sqlite/connection.js';
-import { Reader } from '../../storage/sqlite/reader.js';
-import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sqlite/rows.js';
-import { Writer } from '../../storage/sqlite/writer.js';
+import { Reader } from '../../storage/sql/reader.js';
+import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sql/rows.js';
+import { Writer } from '../../storage/sql/writer.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { storing } from '../support/memories.js';
 
@@ -19,7 +19,7 @@ const quota = { memoriesPerDay: 3, storageBytes: 1e9, linksPerDay: 1, registrati
 describe('the quotas at the end of a day', () => {
   const folder = temporaryFolder('quota-day');
   const path = join(folder, 'mnemesh.db');
-  let connections: Connection[];
+  let connections: SqliteConnection[];
   let writers: Writer[];
   let n = 0;
   before(() => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Statement } from 'better-sqlite3';
+import type { Statement } from '../../storage/sql/connection.js';
+import { readOperations } from '../../storage/sql/queries/replication.js';
+import { Statements } from '../../storage/sql/statements.js';
 import { openReader } from '../../storage/sqlite/connection.js';
-import { readOperations } from '../../storage/sqlite/queries/replication.js';
-import { Statements } from '../../storage/sqlite/statements.js';
 import { openBenchDatabase, storeCommand } from '../bench/database.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
 import { KINDS } from '../../protocol/release.js';
-import { Reader } from '../../storage/sqlite/reader.js';
+import { Reader } from '../../storage/sql/reader.js';
 import { graphDatabase } from '../support/graph.js';
 
 const now = '2026-06-01T00:00:00.000Z';

@@ -10,7 +10,7 @@ import type { Action } from '../../protocol/rules/action.js';
 import type { Rule } from '../../protocol/rules/rule-kind.js';
 import { ruleBytes, ruleRemovalBytes } from '../../protocol/rules/rule-signature.js';
 import type { RuleDecision } from '../../protocol/rules/rules.js';
-import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { InlineStore } from '../../storage/sql/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { storing, UNLIMITED } from '../support/memories.js';
 import { replica, verified } from '../support/replicas.js';

@@ -4,11 +4,11 @@ import { systemCrypto } from '../../node/seams.js';
 import { PENDING_SECONDS_MAX } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Command } from '../../protocol/release.js';
-import { FindRows } from '../../storage/sqlite/kinds/find-rows.js';
+import { FindRows } from '../../storage/sql/kinds/find-rows.js';
+import { undecidedPendings } from '../../storage/sql/queries/pendings.js';
+import { Statements } from '../../storage/sql/statements.js';
+import { Writer } from '../../storage/sql/writer.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { undecidedPendings } from '../../storage/sqlite/queries/pendings.js';
-import { Statements } from '../../storage/sqlite/statements.js';
-import { Writer } from '../../storage/sqlite/writer.js';
 import { aMemory, OPERATOR, UNLIMITED } from '../support/memories.js';
 
 const NOW_MS = 1_772_000_000_000;

@@ -3,8 +3,8 @@ import { systemCrypto } from '../../node/seams.js';
 import { type Failure, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { NodeGovernance } from '../../protocol/decide/permissions.js';
 import type { Command } from '../../protocol/release.js';
+import { Writer } from '../../storage/sql/writer.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
-import { Writer } from '../../storage/sqlite/writer.js';
 import { aMemory, OPERATOR, storing, UNLIMITED } from './memories.js';
 
 export const GOVERNED_NOW_MS = Date.parse('2026-03-04T05:06:07.000Z');

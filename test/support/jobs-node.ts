@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import type { RunningChild } from '../../actors/core/child.js';
 import type { JobWorks } from '../../node/jobs/job-works.js';
@@ -10,8 +9,9 @@ import { type Job, jobKind } from '../../protocol/jobs/job-kind.js';
 import type { JobTypes } from '../../protocol/jobs/job-types.js';
 import type { JobOutcome } from '../../protocol/jobs/run-jobs.js';
 import { rowsOf } from '../../protocol/kinds/find.js';
-import { InlineStore } from '../../storage/sqlite/inline-store.js';
+import { InlineStore } from '../../storage/sql/inline-store.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { FakeScheduler } from '../actors/fake-scheduler.js';
 import { recordingLog } from '../storage/vectors/real-seams.js';
 import { UNLIMITED } from './memories.js';
@@ -34,7 +34,7 @@ export interface JobProcess {
 export class JobsNode {
   readonly scheduler: FakeScheduler;
   readonly store: InlineStore;
-  readonly db: Database.Database;
+  readonly db: SqliteConnection;
 
   constructor(startMs = Date.parse('2026-03-01T12:00:00.000Z')) {
     this.scheduler = new FakeScheduler(startMs);

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import type { Clock, Signer } from '../../protocol/base/seams.js';
 import type { Kinds } from '../../protocol/kinds/kinds.js';
@@ -7,9 +6,11 @@ import type { VerifiedOperation, WireOperation } from '../../protocol/log/wire-o
 import type { Command } from '../../protocol/release.js';
 import { KINDS } from '../../protocol/release.js';
 import type { ApplyOutcome } from '../../protocol/replication/apply-operations.js';
-import { InlineStore } from '../../storage/sqlite/inline-store.js';
-import { recordIndexes } from '../../storage/sqlite/kinds/record-table.js';
+import { InlineStore } from '../../storage/sql/inline-store.js';
+import { recordIndexes } from '../../storage/sql/kinds/record-table.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { auditDatabase } from './log-audit.js';
 import { UNLIMITED } from './memories.js';
 import { THROWAWAY_FACTS } from './throwaway-kinds.js';
@@ -17,7 +18,7 @@ import { THROWAWAY_FACTS } from './throwaway-kinds.js';
 /** A store in memory that is one of several replicas, with a clock of its own. */
 export interface Replica {
   readonly store: InlineStore;
-  readonly db: Database.Database;
+  readonly db: SqliteConnection;
   readonly kinds: Kinds;
   nowMs: number;
   /** Runs a command that must succeed. */
@@ -42,7 +43,7 @@ export const verified = (operation: WireOperation): VerifiedOperation => ({
 export function replica(name: string, nowMs: number, image?: Buffer, kinds: Kinds = KINDS): Replica {
   const db =
     image !== undefined
-      ? new Database(image)
+      ? openSqlite(image)
       : openDatabase({
           path: ':memory:',
           identity: { peerId: `peer-${name}` },
@@ -58,7 +59,7 @@ export function replica(name: string, nowMs: number, image?: Buffer, kinds: Kind
 
 /** A replica over a database that is open already. */
 export function replicaOver(
-  db: Database.Database,
+  db: SqliteConnection,
   nowMs: number,
   signer: Signer | null = null,
   kinds: Kinds = KINDS,

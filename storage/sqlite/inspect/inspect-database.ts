@@ -11,20 +11,22 @@ import type { Answers } from '../../../protocol/release.js';
 import { type Rule, ruleKind } from '../../../protocol/rules/rule-kind.js';
 import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
 import { diskFailure } from '../../disk-failure.js';
-import { AUDIT_COLUMNS } from '../audit-chain.js';
-import { auditHeadPath, readAuditHeads } from '../audit-head.js';
-import { type Connection, sqliteCode } from '../connection.js';
-import { DamagedRowError } from '../damage.js';
-import { DatabaseRefusedError, schemaVersion } from '../database-setup.js';
-import { FindRows, localSource, recordSource } from '../kinds/find-rows.js';
-import { tailsAhead } from '../log-ahead.js';
+import { AUDIT_COLUMNS } from '../../sql/audit-chain.js';
+import { auditHeadPath, readAuditHeads } from '../../sql/audit-head.js';
+import { DamagedRowError } from '../../sql/damage.js';
+import { DatabaseRefusedError } from '../../sql/database-setup.js';
+import { FindRows, localSource, recordSource } from '../../sql/kinds/find-rows.js';
+import { tailsAhead } from '../../sql/log-ahead.js';
+import { embeddingProgress } from '../../sql/queries/embeddings.js';
+import { jobTotals } from '../../sql/queries/jobs.js';
+import { integrityNotes } from '../../sql/queries/scrub.js';
+import { webhookTotals } from '../../sql/queries/webhooks.js';
+import { Statements } from '../../sql/statements.js';
+import { WAITING_TEXTS } from '../../sql/text-index.js';
+import { schemaVersion } from '../file-schema.js';
 import { SqliteMissingError } from '../open-sqlite.js';
-import { embeddingProgress } from '../queries/embeddings.js';
-import { jobTotals } from '../queries/jobs.js';
-import { integrityNotes } from '../queries/scrub.js';
-import { webhookTotals } from '../queries/webhooks.js';
-import { Statements } from '../statements.js';
-import { WAITING_TEXTS } from '../text-index.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
+import { sqliteCode } from '../sqlite-errors.js';
 import { inspectLog, type LogFacts } from './inspect-log.js';
 import { openUnchanged } from './open-unchanged.js';
 
@@ -114,7 +116,7 @@ export function inspectDatabase(
 ):
   | { readonly ok: true; readonly facts: DatabaseFacts }
   | { readonly ok: false; readonly problem: Uninspectable } {
-  let db: Connection | null = null;
+  let db: SqliteConnection | null = null;
   try {
     db = openUnchanged(path);
     return { ok: true, facts: look(db, path, now, crypto, ownKey) };
@@ -127,7 +129,7 @@ export function inspectDatabase(
 }
 
 function look(
-  db: Connection,
+  db: SqliteConnection,
   path: string,
   now: string,
   crypto: Crypto,
@@ -145,7 +147,7 @@ function look(
   return { schemaVersion: version, damage, content, audit };
 }
 
-function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
+function contentOf(db: SqliteConnection, now: string, crypto: Crypto): ContentFacts {
   const count = (sql: string, ...values: string[]) => (db.prepare(sql).get(...values) as { n: number }).n;
   const states = new Map(
     (
@@ -209,7 +211,7 @@ function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
   };
 }
 
-function jobsOf(db: Connection): JobFacts {
+function jobsOf(db: SqliteConnection): JobFacts {
   // A database that this release has not opened yet has no jobs.
   const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'jobs'").get();
   if (there === undefined) return { totals: [], oldest: null };
@@ -220,7 +222,7 @@ function jobsOf(db: Connection): JobFacts {
   return { totals, oldest: oldest ?? null };
 }
 
-function webhooksOf(db: Connection): WebhookFacts {
+function webhooksOf(db: SqliteConnection): WebhookFacts {
   const oldest = db
     .prepare("SELECT min(delivered_at) AS at FROM subscription_events WHERE delivery_status = 'pending'")
     .get() as { at: string | null };
@@ -231,7 +233,7 @@ function webhooksOf(db: Connection): WebhookFacts {
 }
 
 /** None in a file that a release without chat models wrote last. */
-function modelUseOf(db: Connection): readonly ModelUse[] {
+function modelUseOf(db: SqliteConnection): readonly ModelUse[] {
   const source = localSource(modelUseKind);
   const known = db
     .prepare("SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name = ?")
@@ -240,7 +242,7 @@ function modelUseOf(db: Connection): readonly ModelUse[] {
   return new FindRows(new Statements(db)).all(source, { order: { by: 'day', descending: true }, limit: 100 });
 }
 
-function rulesOf(db: Connection): readonly Rule[] | null {
+function rulesOf(db: SqliteConnection): readonly Rule[] | null {
   try {
     return new FindRows(new Statements(db)).all(recordSource(ruleKind), { limit: RULES_MAX });
   } catch (error) {
@@ -249,12 +251,12 @@ function rulesOf(db: Connection): readonly Rule[] | null {
   }
 }
 
-function encodersOf(db: Connection) {
+function encodersOf(db: SqliteConnection) {
   const { searched, coming } = embeddingProgress({ statements: new Statements(db) });
   return { searched, coming };
 }
 
-function auditOf(db: Connection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
+function auditOf(db: SqliteConnection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
   // Read the heads first, because rows may be added meanwhile.
   const verifier = new AuditVerifier(crypto, ownKey, readAuditHeads(auditHeadPath(path)));
   const rows = db.prepare<[], AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM signed_events ORDER BY sequence`);

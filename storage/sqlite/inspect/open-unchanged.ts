@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { type Connection, openReader } from '../connection.js';
+import { openReader } from '../connection.js';
 import { openSqlite } from '../open-sqlite.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 
 /** A database without side files up to this size is inspected in memory. */
 const COPY_BYTES_MAX = 256 * 1024 * 1024;
@@ -13,7 +14,7 @@ const JOURNAL_BYTES = [18, 19];
  * that no process has open, and leaves them there; such a file is read into memory instead. A file that is in use, or
  * was left by a crash, already has its side files.
  */
-export function openUnchanged(path: string): Connection {
+export function openUnchanged(path: string): SqliteConnection {
   const wal = `${path}-wal`;
   if (!existsSync(wal) && statSync(path).size <= COPY_BYTES_MAX) {
     const bytes = readFileSync(path);

@@ -1,7 +1,9 @@
 import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
-import { type Connection, isBusy } from '../connection.js';
-import { DatabaseRefusedError, type OpenOptions, schemaVersion } from '../database-setup.js';
+import { DatabaseRefusedError } from '../../sql/database-setup.js';
+import { type OpenOptions, schemaVersion } from '../file-schema.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
+import { isBusy } from '../sqlite-errors.js';
 import { olderInstant } from './older-values.js';
 import { discardSnapshot, type Snapshot, takeSnapshot } from './snapshot.js';
 import type { MigrationStep } from './step.js';
@@ -27,12 +29,12 @@ const LOCK_ATTEMPTS = 20;
  * database is either old or new (interface §9.4). Safe when several processes open the same file: one upgrades, the
  * others wait for it. When it throws DatabaseRefusedError, the database is unchanged.
  */
-export function migrate(db: Connection, options: OpenOptions): void {
+export function migrate(db: SqliteConnection, options: OpenOptions): void {
   upgrade(db, options, MIGRATION_STEPS);
 }
 
 /** `migrate` with its steps as a parameter, so that a test can make one fail. */
-export function upgrade(db: Connection, options: OpenOptions, steps: readonly MigrationStep[]): void {
+export function upgrade(db: SqliteConnection, options: OpenOptions, steps: readonly MigrationStep[]): void {
   // Both pragmas must be set outside the transaction: steps replace tables that other tables refer to.
   db.pragma('foreign_keys = OFF');
   db.pragma('legacy_alter_table = ON');
@@ -45,7 +47,7 @@ export function upgrade(db: Connection, options: OpenOptions, steps: readonly Mi
   }
 }
 
-function takeWriteLock(db: Connection): void {
+function takeWriteLock(db: SqliteConnection): void {
   for (let attempt = 1; ; attempt += 1) {
     try {
       db.exec('BEGIN IMMEDIATE');
@@ -62,7 +64,7 @@ function takeWriteLock(db: Connection): void {
   }
 }
 
-function upgradeLocked(db: Connection, options: OpenOptions, steps: readonly MigrationStep[]): void {
+function upgradeLocked(db: SqliteConnection, options: OpenOptions, steps: readonly MigrationStep[]): void {
   let snapshot: Snapshot | null = null;
   let phase = 'begin';
   try {
@@ -118,13 +120,13 @@ function isCurrent(version: number): boolean {
 }
 
 /** References to rows that do not exist, as comparable texts. */
-function brokenReferences(db: Connection): Set<string> {
+function brokenReferences(db: SqliteConnection): Set<string> {
   const rows = db.pragma('foreign_key_check') as unknown[];
   return new Set(rows.map((row) => JSON.stringify(row)));
 }
 
 // The upgrade does not refuse references that were already broken, in tables that no step touches.
-function check(db: Connection, brokenBefore: ReadonlySet<string>): void {
+function check(db: SqliteConnection, brokenBefore: ReadonlySet<string>): void {
   const version = schemaVersion(db);
   if (version !== SCHEMA_VERSION) throw new Error(`the steps end at version ${version}`);
   const broken = [...brokenReferences(db)].filter((reference) => !brokenBefore.has(reference));

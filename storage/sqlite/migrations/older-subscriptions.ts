@@ -1,7 +1,7 @@
 import { ALL_EVENTS } from '../../../protocol/webhooks/event-types.js';
 import { type Subscription, subscriptionKind } from '../../../protocol/webhooks/subscription.js';
-import type { Connection } from '../connection.js';
-import { LocalTables } from '../kinds/local-tables.js';
+import { LocalTables } from '../../sql/kinds/local-tables.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 import { olderInstant } from './older-values.js';
 import { asideName, dropAside } from './tables.js';
 
@@ -28,12 +28,12 @@ interface OlderSubscription {
  * Drops the events and dead letters of an older release, which this one cannot send: they do not fit the outbox, and the
  * counts of their subscriptions do not hold them.
  */
-export function dropOlderEvents(db: Connection): void {
+export function dropOlderEvents(db: SqliteConnection): void {
   for (const table of ['subscription_dlq', 'subscription_events']) db.exec(`DROP TABLE IF EXISTS ${table}`);
 }
 
 /** Moves the subscriptions of an older schema, whose table was set aside. */
-export function moveSubscriptions(db: Connection, now: string): void {
+export function moveSubscriptions(db: SqliteConnection, now: string): void {
   const tables = new LocalTables(db);
   const rows = db.prepare(`SELECT * FROM "${asideName('subscriptions')}"`).all() as OlderSubscription[];
   for (const { event_types, ...row } of rows) {

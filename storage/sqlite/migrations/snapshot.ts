@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Instant } from '../../../protocol/base/meanings.js';
-import { DatabaseRefusedError } from '../database-setup.js';
+import { DatabaseRefusedError } from '../../sql/database-setup.js';
 import { claimFile, removeFiles, writeCopy } from '../snapshot-files.js';
 
 /** The files of one snapshot. */

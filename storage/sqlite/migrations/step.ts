@@ -1,6 +1,6 @@
 import type { Instant } from '../../../protocol/base/meanings.js';
-import type { Connection } from '../connection.js';
-import type { OpenOptions } from '../database-setup.js';
+import type { OpenOptions } from '../file-schema.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 
 /** What a step may use besides the database. */
 export interface MigrationContext {
@@ -18,5 +18,5 @@ export interface MigrationContext {
  */
 export interface MigrationStep {
   readonly to: number;
-  apply(db: Connection, context: MigrationContext): void;
+  apply(db: SqliteConnection, context: MigrationContext): void;
 }

@@ -1,4 +1,4 @@
-import type { Connection } from '../connection.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 
 const PREFIX = 'older_';
 
@@ -8,7 +8,7 @@ export function asideName(table: string): string {
 }
 
 /** Names of the tables of a database, virtual ones included, without SQLite's own and their shadows. */
-export function tableNames(db: Connection, type: 'table' | 'virtual'): string[] {
+export function tableNames(db: SqliteConnection, type: 'table' | 'virtual'): string[] {
   const rows = db
     .prepare<[string], { name: string }>(
       `SELECT name FROM pragma_table_list
@@ -27,7 +27,7 @@ export interface ColumnInfo {
 }
 
 /** The writable columns of a table, without generated ones. */
-export function writableColumns(db: Connection, table: string): ColumnInfo[] {
+export function writableColumns(db: SqliteConnection, table: string): ColumnInfo[] {
   return db
     .prepare<[string], ColumnInfo>(
       'SELECT name, type, "notnull", dflt_value FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid',
@@ -35,7 +35,7 @@ export function writableColumns(db: Connection, table: string): ColumnInfo[] {
     .all(table);
 }
 
-export function columnNames(db: Connection, table: string): string[] {
+export function columnNames(db: SqliteConnection, table: string): string[] {
   return writableColumns(db, table).map((column) => column.name);
 }
 
@@ -43,7 +43,7 @@ export function columnNames(db: Connection, table: string): string[] {
  * Makes room for a table's successor: drops its triggers and indexes and renames it to `asideName`. Needs
  * `legacy_alter_table`, so that other tables still refer to the old name and not to the renamed table.
  */
-export function setAside(db: Connection, table: string): void {
+export function setAside(db: SqliteConnection, table: string): void {
   const attached = db
     .prepare<[string], { type: string; name: string }>(
       `SELECT type, name FROM sqlite_schema WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql IS NOT NULL`,
@@ -55,7 +55,7 @@ export function setAside(db: Connection, table: string): void {
 
 /** Copies the columns that both tables have, and drops the old one. Throws when the counts differ. */
 export function moveRows(
-  db: Connection,
+  db: SqliteConnection,
   table: string,
   /** SQL over the old row for columns that need a conversion. */
   expressions: Readonly<Record<string, string>> = {},
@@ -72,13 +72,13 @@ export function moveRows(
 }
 
 /** Drops the old table once its successor holds as many rows; other counts would mean lost data, so it throws. */
-export function dropAside(db: Connection, table: string): void {
+export function dropAside(db: SqliteConnection, table: string): void {
   const before = rowCount(db, asideName(table));
   const after = rowCount(db, table);
   if (before !== after) throw new Error(`table ${table} had ${before} rows and would have ${after}`);
   db.exec(`DROP TABLE "${asideName(table)}"`);
 }
 
-function rowCount(db: Connection, table: string): number {
+function rowCount(db: SqliteConnection, table: string): number {
   return (db.prepare(`SELECT count(*) AS n FROM "${table}"`).get() as { n: number }).n;
 }

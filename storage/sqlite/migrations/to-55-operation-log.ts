@@ -5,12 +5,13 @@ import { linkKind } from '../../../protocol/links/link-kind.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
 import { insertMemory } from '../../../protocol/memory/memory-writes.js';
 import { type Standard, standardKind } from '../../../protocol/memory/standard-kind.js';
-import { type Connection, openWriter } from '../connection.js';
-import { DatabaseRefusedError, startLog } from '../database-setup.js';
-import { type Engine, engineOf } from '../engine.js';
-import { type LinkSqlRow, linkFromSql } from '../kinds/link-table.js';
-import { memoryToSql, ROW_COLUMNS } from '../rows.js';
-import { SCHEMA } from '../schema.js';
+import { DatabaseRefusedError, startLog } from '../../sql/database-setup.js';
+import { type Engine, engineOf } from '../../sql/engine.js';
+import { type LinkSqlRow, linkFromSql } from '../../sql/kinds/link-table.js';
+import { memoryToSql, ROW_COLUMNS } from '../../sql/rows.js';
+import { SCHEMA } from '../../sql/schema.js';
+import { openWriter } from '../connection.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 import { memoryFromOlderRow, OLDER_MEMORY_COLUMNS, type OlderRow } from './older-memory.js';
 import { dropOlderEvents, moveSubscriptions } from './older-subscriptions.js';
 import { olderInstant, olderTextOrNull } from './older-values.js';
@@ -77,7 +78,7 @@ function schemaTables(type: 'table' | 'virtual'): string[] {
 }
 
 // Their text cannot be read here, so the upgrade would index, embed and replicate it as cipher text.
-function refuseEncryptedRows(db: Connection): void {
+function refuseEncryptedRows(db: SqliteConnection): void {
   for (const table of ['memories', 'archived_memories']) {
     if (!columnNames(db, table).includes('encrypted_envelope')) continue;
     const { n } = db
@@ -91,7 +92,7 @@ function refuseEncryptedRows(db: Connection): void {
   }
 }
 
-function moveMemories(db: Connection, { options, now }: MigrationContext): void {
+function moveMemories(db: SqliteConnection, { options, now }: MigrationContext): void {
   const engine = engineOf(db, options);
   const { log, quotas, digests, mutations, context } = engine;
   const taken = db.prepare<[string, string]>(
@@ -114,7 +115,7 @@ function moveMemories(db: Connection, { options, now }: MigrationContext): void 
 type OlderLink = Omit<LinkSqlRow, 'digest'> & { readonly source_namespace: string | null };
 
 /** Older links were in no log; now they are, so they replicate. */
-function moveLinks(db: Connection, { mutations, context }: Engine): void {
+function moveLinks(db: SqliteConnection, { mutations, context }: Engine): void {
   const rows = db
     .prepare(
       `SELECT l.*, m.namespace AS source_namespace FROM memory_links l LEFT JOIN memories m ON m.id = l.source_id`,
@@ -139,7 +140,7 @@ interface OlderStandard {
 }
 
 /** Older standards were in no log; now they are, so they replicate. */
-function moveStandards(db: Connection, { mutations, context }: Engine, now: string): void {
+function moveStandards(db: SqliteConnection, { mutations, context }: Engine, now: string): void {
   const older = asideName('namespace_meta');
   if (!tableNames(db, 'table').includes(older)) return;
   const rows = db
@@ -167,7 +168,7 @@ function freeTitle(memory: Memory, isTaken: (title: string) => boolean): string 
   return title;
 }
 
-function moveArchive(db: Connection, { options, now }: MigrationContext): void {
+function moveArchive(db: SqliteConnection, { options, now }: MigrationContext): void {
   const own = ['archived_at', 'archive_reason', 'original_tier', 'original_expires_at'] as const;
   const insert = db.prepare(
     `INSERT INTO archived_memories (${[...ROW_COLUMNS, ...own].join(', ')})
@@ -188,7 +189,7 @@ function moveArchive(db: Connection, { options, now }: MigrationContext): void {
 
 // In pages, because a connection cannot write while one of its queries is open.
 function* olderRows(
-  db: Connection,
+  db: SqliteConnection,
   table: string,
   requested: readonly string[],
 ): Generator<[rowid: number, row: OlderRow]> {
@@ -207,7 +208,7 @@ function* olderRows(
   }
 }
 
-function moveOtherTable(db: Connection, table: string, now: string): void {
+function moveOtherTable(db: SqliteConnection, table: string, now: string): void {
   const old = new Set(columnNames(db, asideName(table)));
   const expressions: Record<string, string> = {};
   for (const column of writableColumns(db, table)) {
@@ -229,7 +230,7 @@ function moveOtherTable(db: Connection, table: string, now: string): void {
  * One row for each recall instead of one for each of its memories. The older table does not record who asked, so only
  * callers who may see all recalls see these. Loses no row, or throws.
  */
-function moveObservations(db: Connection, now: string): void {
+function moveObservations(db: SqliteConnection, now: string): void {
   const older = `"${asideName('recall_observations')}"`;
   const count = (sql: string) => db.prepare(sql).pluck().get() as number;
   const before = count(`SELECT count(*) FROM ${older}`);

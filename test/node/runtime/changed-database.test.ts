@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
 import { openForWriting } from '../../../node/threads/open-for-writing.js';
 import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
-import { Writer } from '../../../storage/sqlite/writer.js';
+import { Writer } from '../../../storage/sql/writer.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { storing, UNLIMITED } from '../../support/memories.js';
 import { until } from '../../support/wait.js';

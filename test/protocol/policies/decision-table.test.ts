@@ -5,8 +5,8 @@ import type { Viewer } from '../../../protocol/base/viewer.js';
 import { PERMISSION_MODES, type PermissionMode } from '../../../protocol/decide/permissions.js';
 import { LEVELS, type Level } from '../../../protocol/namespaces/effective-policy.js';
 import type { Command } from '../../../protocol/release.js';
+import { Writer } from '../../../storage/sql/writer.js';
 import { openDatabase } from '../../../storage/sqlite/open-database.js';
-import { Writer } from '../../../storage/sqlite/writer.js';
 import { aMemory, OPERATOR, storing, tenant, UNLIMITED } from '../../support/memories.js';
 
 const NOW_MS = 1_772_000_000_000;

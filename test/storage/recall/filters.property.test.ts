@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RecallFilter, VectorEvidence } from '../../../protocol/memory/recall-request.js';
-import { recall } from '../../../storage/sqlite/recall/recall.js';
+import { recall } from '../../../storage/sql/recall/recall.js';
 import fc from '../../support/properties.js';
 import { request, type TestRow, TestStore } from './store.js';
 

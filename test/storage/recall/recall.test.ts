@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
-import { RecallIndex, recall } from '../../../storage/sqlite/recall/recall.js';
+import { RecallIndex, recall } from '../../../storage/sql/recall/recall.js';
 import { request, type TestRow, TestStore, vectors } from './store.js';
 
 let fillers = 0;

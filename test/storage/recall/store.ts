@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3';
 import type { Viewer } from '../../../protocol/base/viewer.js';
 import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
-import { SCHEMA } from '../../../storage/sqlite/schema.js';
-import { TextIndex } from '../../../storage/sqlite/text-index.js';
+import { SCHEMA } from '../../../storage/sql/schema.js';
+import { TextIndex } from '../../../storage/sql/text-index.js';
+import { openSqlite } from '../../../storage/sqlite/open-sqlite.js';
 
 export const EVERYBODY: Viewer = { all: true, agentId: null, asNamespace: null };
 export const NOW = '2026-11-21T12:00:00.000Z';
@@ -27,7 +27,7 @@ export interface TestRow {
 
 /** A small store in memory that is written with plain SQL. */
 export class TestStore {
-  readonly database = new Database(':memory:');
+  readonly database = openSqlite(':memory:');
   readonly #insert;
   readonly #index;
   #added = 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Viewer } from '../../../protocol/base/viewer.js';
-import { namespaceLineage, visibleRows } from '../../../storage/sqlite/visibility.js';
+import { namespaceLineage, visibleRows } from '../../../storage/sql/visibility.js';
 import { EVERYBODY, NOW, TestStore } from './store.js';
 
 const at = (agentId: string | null, asNamespace: string | null = null): Viewer => ({

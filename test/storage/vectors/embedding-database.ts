@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { SCHEMA } from '../../../storage/sqlite/schema.js';
+import { SCHEMA } from '../../../storage/sql/schema.js';
 
 export const MODEL = 'test-model';
 export const NOW = '2026-01-01T00:00:00.000Z';

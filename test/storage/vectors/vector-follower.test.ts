@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import Database from 'better-sqlite3';
+import { openSqlite } from '../../../storage/sqlite/open-sqlite.js';
 import { VectorFollower, type VectorRequest } from '../../../storage/vectors/vector-follower.js';
 import { EmbeddingDatabase, MODEL, NOW } from './embedding-database.js';
 
@@ -21,7 +21,7 @@ function withFollower(
   bytesMax?: number,
 ): void {
   const written = new EmbeddingDatabase();
-  const reader = new Database(written.path, { readonly: true });
+  const reader = openSqlite(written.path, { readonly: true });
   try {
     const source = { model: MODEL, dim: 2 };
     const follower = new VectorFollower(reader, bytesMax === undefined ? source : { ...source, bytesMax });

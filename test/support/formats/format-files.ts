@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { OperationPage } from '../../../protocol/log/wire-operation.js';
 import { checkPullReply } from '../../../protocol/wire/pull-reply.js';
-import { auditHeadPath } from '../../../storage/sqlite/audit-head.js';
+import { auditHeadPath } from '../../../storage/sql/audit-head.js';
 import type { DatabaseFacts } from './database-facts.js';
 
 const kept = (name: string) => fileURLToPath(new URL(`../../../../fixtures/format/${name}`, import.meta.url));

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type Database from 'better-sqlite3';
 import { applyPage } from '../../../actors/mesh/apply-verified.js';
 import { systemCrypto } from '../../../node/seams.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
@@ -16,6 +15,7 @@ import { KINDS } from '../../../protocol/release.js';
 import type { ApplyOutcome } from '../../../protocol/replication/apply-operations.js';
 import { Verifier } from '../../../protocol/replication/verifier.js';
 import { openDatabase } from '../../../storage/sqlite/open-database.js';
+import type { SqliteConnection } from '../../../storage/sqlite/sqlite-connection.js';
 import { entropyPeer } from '../entropy-mesh.js';
 import { TestRoster } from '../receiver-node.js';
 import { type Replica, replicaOver } from '../replicas.js';
@@ -43,7 +43,7 @@ export function openFormat(path: string, name: FormatNodeName, nowMs: number, ep
 }
 
 /** Opens a database as a peer's. */
-export function openAs(path: string, peerId: string, nowMs: number, epoch: string): Database.Database {
+export function openAs(path: string, peerId: string, nowMs: number, epoch: string): SqliteConnection {
   return openDatabase({
     path,
     identity: { peerId },

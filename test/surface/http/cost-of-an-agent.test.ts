@@ -8,8 +8,8 @@ import { detailsOf, type Result } from '../../../protocol/base/result.js';
 import { DEFAULT_NODE_POLICY } from '../../../protocol/decide/node-policy.js';
 import type { Command, OutcomeOf } from '../../../protocol/release.js';
 import { repairOf } from '../../../protocol/replication/repair-subjects.js';
-import type { Connection } from '../../../storage/sqlite/connection.js';
-import { Writer } from '../../../storage/sqlite/writer.js';
+import { Writer } from '../../../storage/sql/writer.js';
+import type { SqliteConnection } from '../../../storage/sqlite/sqlite-connection.js';
 import {
   type DaemonProcess,
   freePort,
@@ -135,7 +135,7 @@ describe('the ledger of written bytes', () => {
   const HOUR = 3_600_000;
   const path = join(temporaryFolder('m5-ledger'), 'mnemesh.db');
   const viewer = { all: false, agentId: 'ai:writer', asNamespace: null };
-  let connections: Connection[];
+  let connections: SqliteConnection[];
   let writers: Writer[];
   before(() => {
     connections = [1, 2].map(() =>

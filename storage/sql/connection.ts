@@ -1,0 +1,74 @@
+import type { Result } from '../../protocol/base/result.js';
+import type { SelfCheckPage } from '../port.js';
+import type { AuditHeadFile } from './audit-head.js';
+
+/** What a statement changed. */
+export interface Changes {
+  /** Rows that were inserted, updated or deleted. */
+  readonly changes: number;
+}
+
+/** A prepared statement. Parameters are positions (`?`), or one object with the named ones (`@name`). */
+export interface Statement<P extends readonly unknown[] = unknown[], R = unknown> {
+  get(...parameters: P): R | undefined;
+  all(...parameters: P): R[];
+  iterate(...parameters: P): IterableIterator<R>;
+  run(...parameters: P): Changes;
+  /** Makes the statement answer the first column of its rows. */
+  pluck(): this;
+  /** Makes the statement answer its rows as lists of columns. */
+  raw(): this;
+}
+
+/**
+ * What an error of the database means: another process holds the lock (`busy`), there is no room (`full`), what is stored is
+ * damaged (`corrupt`), the disk or the server failed (`failed`), or a row with this key exists (`taken`).
+ */
+export type Fault = 'busy' | 'full' | 'corrupt' | 'failed' | 'taken';
+
+/** An open database, whichever engine it has. Synchronous: the caller waits, in a thread that may. */
+export interface Connection {
+  readonly engine: 'sqlite' | 'postgres';
+  prepare<P extends unknown[] | object = unknown[], R = unknown>(
+    sql: string,
+  ): P extends unknown[] ? Statement<P, R> : Statement<[P], R>;
+  exec(sql: string): unknown;
+  /** The same work as one transaction: it is rolled back when it throws. */
+  transaction<A extends unknown[], T>(work: (...given: A) => T): (...given: A) => T;
+  readonly inTransaction: boolean;
+  /** Begins a transaction beside which nobody else writes. Throws an error of the fault `busy` when the lock is not free. */
+  beginWrite(): void;
+  /** Null for an error that is none of the database: a bug. */
+  faultOf(error: unknown): Fault | null;
+  /** The answer for an error of the database; any other error is thrown. */
+  failureOf(error: unknown): Result<never>;
+  /** Why nothing may be written now; null when it may. */
+  refusalOfWrites(nowMs: number): Result<never> | null;
+  /** Makes room after the fault `full`; true when a write may be tried again. */
+  makeRoom(nowMs: number): boolean;
+  /** A value that changes with the commits of others. */
+  othersCommits(): unknown;
+  /** One page of the engine's check of its own structures. */
+  selfCheck(after: string | null): SelfCheckPage;
+  /** Where the ends of the audit chain are kept; null for a database that is gone with its process. */
+  readonly auditHeads: AuditHeadFile | null;
+  readonly texts: TextRows;
+  close(): unknown;
+}
+
+/** What the full text holds for one row. */
+export interface TextRow {
+  readonly rid: number;
+  readonly title: string;
+  readonly content: string;
+  readonly tags: string;
+  /** The namespace as a word. */
+  readonly nst: string;
+}
+
+/** The rows of the full text. */
+export interface TextRows {
+  insert(row: TextRow): void;
+  /** Puts it in the place of the row with its number, if there is one. */
+  replace(row: TextRow): void;
+}

@@ -1,0 +1,174 @@
+import { SUBTREE_TERMS_MAX } from '../../../protocol/base/limits.js';
+import type { Instant } from '../../../protocol/base/meanings.js';
+import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
+import type { RecallRequest } from '../../../protocol/memory/recall-request.js';
+import type { Connection } from '../connection.js';
+import { type SqlFragment, visibleRows } from '../visibility.js';
+import { recallFilters } from './filters.js';
+import { WIDENED_ROWS } from './postings.js';
+import type { Scope } from './scope.js';
+import { statement } from './statements.js';
+
+/** A visible row of the scope. */
+export interface LoadedRow {
+  readonly rid: number;
+  readonly namespace: number;
+  readonly title: string;
+  readonly content: string;
+  /** JSON text. */
+  readonly tags: string;
+  readonly tier: string;
+  readonly priority: number;
+  readonly confidence: number;
+  readonly createdAt: Instant;
+  /**
+   * True when all filters except the confidence filter let it through; a row that they stop is still context for its
+   * neighbours.
+   */
+  readonly passes: boolean;
+}
+
+type RawRow = [number, number, string, string, string, string, number, number, string, number];
+
+/** Rows with one title, in as many namespaces. */
+const TITLED_ROWS_MAX = 16;
+/** Rows of a namespace that the last resort examines. */
+const SCANNED_ROWS_MAX = 50_000;
+
+const namespaceId = (database: Connection, name: string): number | null =>
+  (statement(database, 'SELECT ns_id FROM namespaces WHERE name = ?', 'pluck').get(name) ?? null) as
+    | number
+    | null;
+
+/** Reads rows through the visibility gate. */
+export class RowReader {
+  readonly #database: Connection;
+  readonly #scope: Scope;
+  readonly #gate: SqlFragment;
+  readonly #filters: SqlFragment;
+  readonly #unsure: SqlFragment;
+  readonly #sourced: boolean;
+  readonly #allowed: ReadonlySet<number> | null;
+  /** The namespace of the records of agents, which only a request that names it finds. */
+  readonly #hidden: number | null;
+
+  constructor(database: Connection, scope: Scope, request: RecallRequest) {
+    this.#database = database;
+    this.#scope = scope;
+    this.#gate = visibleRows('memory', request.viewer, request.now);
+    this.#filters = recallFilters('memory', request);
+    this.#unsure = recallFilters('memory', request, { confidence: false });
+    this.#sourced = (request.sourceUriPrefix ?? null) !== null;
+    this.#allowed = scope.namespaces === null ? null : new Set(scope.namespaces);
+    this.#hidden = scope.namespaces === null ? namespaceId(database, AGENTS_NAMESPACE) : null;
+  }
+
+  /**
+   * The visible rows of the list that are in the scope, in the order of the list. With `passing` only rows that the
+   * filters let through, so a long list costs little when few do; without `content` that of all rows is empty.
+   */
+  load(rids: readonly number[], { passing = false, content = true } = {}): LoadedRow[] {
+    if (rids.length === 0) return [];
+    const sql = `SELECT memory.rid, memory.ns_id, memory.title, ${content ? 'memory.content' : "''"}, memory.tags, memory.tier, memory.priority,
+        memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}
+      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value
+      WHERE ${this.#gate.sql}${passing ? ` AND ${this.#unsure.sql}` : ''}`;
+    const rows = statement(this.#database, sql, 'raw').all({
+      rids: `[${rids.join(',')}]`,
+      ...this.#gate.parameters,
+      ...this.#unsure.parameters,
+    }) as RawRow[];
+    const loaded: LoadedRow[] = [];
+    for (const row of rows) {
+      if (this.#allowed === null ? row[1] === this.#hidden : !this.#allowed.has(row[1])) continue;
+      loaded.push({
+        rid: row[0],
+        namespace: row[1],
+        title: row[2],
+        content: row[3],
+        tags: row[4],
+        tier: row[5],
+        priority: row[6],
+        confidence: row[7],
+        createdAt: row[8],
+        passes: row[9] === 1,
+      });
+    }
+    return loaded;
+  }
+
+  /** Rows of the scope with exactly this title: their words may be so common that they are not among the first. */
+  titled(title: string): number[] {
+    const sql = `SELECT rid FROM memories WHERE title = @title AND conflict_of IS NULL
+      AND (@namespaces IS NULL OR ns_id IN (SELECT value FROM json_each(@namespaces))) LIMIT ${TITLED_ROWS_MAX}`;
+    const { namespaces } = this.#scope;
+    return statement(this.#database, sql, 'pluck').all({
+      title,
+      namespaces: namespaces === null ? null : JSON.stringify(namespaces),
+    }) as number[];
+  }
+
+  /** For each row, its neighbours in its namespace and itself between them, in the order of the rows. */
+  chains(rids: readonly number[], distance: number): number[][] {
+    const side = (order: 'rid < memory.rid ORDER BY rid DESC' | 'rid > memory.rid ORDER BY rid') =>
+      `(SELECT group_concat(rid) FROM (SELECT rid FROM memories WHERE ns_id = memory.ns_id AND ${order} LIMIT @distance))`;
+    const sql = `SELECT memory.rid, ${side('rid < memory.rid ORDER BY rid DESC')}, ${side('rid > memory.rid ORDER BY rid')}
+      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value`;
+    const rows = statement(this.#database, sql, 'raw').all({
+      rids: `[${rids.join(',')}]`,
+      distance,
+    }) as [number, string | null, string | null][];
+    const numbers = (list: string | null) => (list === null ? [] : list.split(',').map(Number));
+    return rows.map(([rid, before, after]) =>
+      [...numbers(before), rid, ...numbers(after)].sort((left, right) => left - right),
+    );
+  }
+
+  /** The newest rows that match an expression and pass gate and filters; it examines `WIDENED_ROWS` matches. */
+  matching(expression: string, limit: number): number[] {
+    const { namespaces } = this.#scope;
+    // The expression names the namespaces of the scope, unless they are too many.
+    const wide = (namespaces?.length ?? 0) > SUBTREE_TERMS_MAX;
+    const within = wide ? 'AND memory.ns_id IN (SELECT value FROM json_each(@namespaces))' : '';
+    const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
+        ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
+      WHERE ${this.#gate.sql} AND ${this.#filters.sql} ${within} LIMIT @limit`;
+    return statement(this.#database, sql, 'pluck').all({
+      expression,
+      limit,
+      ...(wide ? { namespaces: JSON.stringify(namespaces) } : {}),
+      ...this.#gate.parameters,
+      ...this.#filters.parameters,
+    }) as number[];
+  }
+
+  /**
+   * Rows of the scope that pass gate and filters, with any text. It examines the newest `SCANNED_ROWS_MAX` rows, or the
+   * rows of the source that the request names.
+   */
+  scan(limit: number): number[] {
+    if (this.#sourced) return this.#ofSource(limit);
+    const scoped = this.#scope.namespaces !== null;
+    const inner = scoped ? 'WHERE ns_id IN (SELECT value FROM json_each(@namespaces))' : '';
+    const sql = `SELECT memory.rid FROM (SELECT rid FROM memories ${inner} ORDER BY rid DESC LIMIT ${SCANNED_ROWS_MAX}) AS listed
+      CROSS JOIN memories AS memory ON memory.rid = listed.rid
+      WHERE ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;
+    return statement(this.#database, sql, 'pluck').all({
+      limit,
+      ...(scoped ? { namespaces: JSON.stringify(this.#scope.namespaces) } : {}),
+      ...this.#gate.parameters,
+      ...this.#filters.parameters,
+    }) as number[];
+  }
+
+  #ofSource(limit: number): number[] {
+    const sql = `SELECT memory.rid FROM memories AS memory INDEXED BY memories_source_uri
+      WHERE memory.source_uri >= @uri_prefix AND memory.source_uri < @uri_prefix || char(1114111)
+      AND ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;
+    return statement(this.#database, sql, 'pluck').all({
+      limit,
+      ...this.#gate.parameters,
+      ...this.#filters.parameters,
+    }) as number[];
+  }
+}
