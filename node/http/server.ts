@@ -290,6 +290,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     } = this.#options;
     const inflight = () => this.#exchanges.size;
     const streams = () => this.#streams.size;
+    const mcpPath = mcp === null || peersOnly ? null : MCP_PATH;
     const router = new Router<Route>();
     for (const route of serviceRoutes({
       services,
@@ -299,6 +300,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       streams,
       peerRoutes,
       streamRoutes,
+      mcp: mcpPath,
     })) {
       if (peersOnly && !route.open) continue;
       for (const path of pathsOf(route)) router.add('GET', path, route);
@@ -306,8 +308,8 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     for (const route of peersOnly ? [] : streamRoutes) {
       for (const path of pathsOf(route)) router.add('GET', path, route);
     }
-    for (const method of mcp === null || peersOnly ? [] : ['POST', 'GET', 'DELETE']) {
-      router.add(method, MCP_PATH, mcp!);
+    for (const method of mcpPath === null ? [] : ['POST', 'GET', 'DELETE']) {
+      router.add(method, mcpPath!, mcp!);
     }
     for (const route of peersOnly ? [] : operationRoutes(operations)) {
       router.add(route.binding.method, `${API_PREFIX}${route.binding.path}`, route);

@@ -24,6 +24,8 @@ export interface ServiceRouteOptions {
   /** Routes that are described together with these. */
   readonly peerRoutes: readonly PeerRoute[];
   readonly streamRoutes: readonly StreamRoute[];
+  /** Where MCP is reached; null where it is not offered. */
+  readonly mcp: string | null;
 }
 
 const HEALTH = {
@@ -127,7 +129,7 @@ function toolsRoute({ services, operations }: ServiceRouteOptions): ServiceRoute
 }
 
 function openApiRoute(
-  { operations, peerRoutes, streamRoutes }: ServiceRouteOptions,
+  { operations, peerRoutes, streamRoutes, mcp }: ServiceRouteOptions,
   routes: () => readonly ServiceRoute[],
 ): ServiceRoute {
   let text: string | null = null;
@@ -140,7 +142,9 @@ function openApiRoute(
     always: false,
     responses: { 200: { description: 'OpenAPI 3.1 document', contentType: JSON_TYPE } },
     reply: () => {
-      text ??= JSON.stringify(openApiDocument(operations, routes(), peerRoutes, streamRoutes));
+      text ??= JSON.stringify(
+        openApiDocument(operations, routes(), peerRoutes, { streams: streamRoutes, mcp }),
+      );
       return { status: 200, contentType: JSON_TYPE, body: text };
     },
   };

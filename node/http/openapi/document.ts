@@ -6,6 +6,7 @@ import { pathsOf, SERVICE, type ServiceRoute } from '../service-route.js';
 import type { StreamRoute } from '../stream-route.js';
 import { COMMON_HEADERS, COMMON_PARAMETERS, COMMON_RESPONSES, COMMON_SCHEMAS } from './common.js';
 import { Examples } from './examples.js';
+import { describeMcp } from './mcp.js';
 import { describePeer, describeService, describeStream } from './node-routes.js';
 import { describeOperations } from './operations.js';
 import { ComponentSchemas, type Json } from './schemas.js';
@@ -25,12 +26,18 @@ const SECURITY_SCHEMES: Json = {
 
 type Paths = Record<string, Record<string, Json>>;
 
+interface Others {
+  readonly streams?: readonly StreamRoute[];
+  /** Where MCP is reached; null where it is not offered. */
+  readonly mcp?: string | null;
+}
+
 /** The OpenAPI 3.1 description of the whole surface, generated from the declarations that the surface runs on. */
 export function openApiDocument(
   operations: readonly Operation[],
   services: readonly ServiceRoute[],
   peers: readonly PeerRoute[],
-  streams: readonly StreamRoute[] = [],
+  { streams = [], mcp = null }: Others = {},
 ): Json {
   const schemas = new ComponentSchemas();
   for (const [name, schema] of Object.entries(COMMON_SCHEMAS)) schemas.add(name, schema);
@@ -47,6 +54,9 @@ export function openApiDocument(
     pathsOf(stream).forEach((path, index) => {
       add(path, 'get', describeStream(stream, index));
     });
+  }
+  if (mcp !== null) {
+    for (const [method, item] of Object.entries(describeMcp(schemas))) add(mcp, method, item);
   }
   for (const { path, method, item } of describeOperations(operations, schemas)) {
     add(`${API_PREFIX}${path}`, method, item);
@@ -88,7 +98,7 @@ interface MediaType {
 
 type Bodies = { readonly content?: Record<string, MediaType> };
 
-/** Gives each JSON body of each route an example. */
+/** Gives each JSON body of each route an example, where it has none of its own. */
 function addExamples(paths: Paths, examples: Examples): void {
   for (const item of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const {
@@ -102,7 +112,7 @@ function addExamples(paths: Paths, examples: Examples): void {
     };
     for (const body of [requestBody, ...Object.values(responses)]) {
       const json = body?.content?.['application/json'];
-      if (json !== undefined) json.example = examples.of(json.schema);
+      if (json !== undefined) json.example ??= examples.of(json.schema);
     }
     for (const parameter of parameters) {
       if (parameter.in === 'path') parameter.example = examples.of(parameter.schema, parameter.name!);

@@ -4,6 +4,8 @@ import type { Json } from './schemas.js';
 /** The node itself: its health, its metrics, this description. */
 export const NODE_TAG = 'node';
 export const STREAMS_TAG = 'streams';
+/** MCP for clients that start no process. */
+export const MCP_TAG = 'mcp';
 /** Routes by which nodes talk to each other, and about each other. */
 export const MESH_TAG = 'mesh';
 
@@ -22,5 +24,6 @@ export const TAGS: readonly Json[] = [
   ...FAMILIES.map((name) => ({ name, description: FAMILY_TEXTS[name] })),
   { name: NODE_TAG, description: 'The node itself: its health, its metrics, this description.' },
   { name: STREAMS_TAG, description: 'Server-sent events.' },
+  { name: MCP_TAG, description: 'The Model Context Protocol over HTTP.' },
   { name: MESH_TAG, description: 'How nodes talk to each other, and about each other.' },
 ];

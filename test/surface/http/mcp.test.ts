@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import {
   type DaemonProcess,
   freePort,
@@ -15,6 +16,11 @@ import { asking, CALLER, EveryTool, modelSays, VERSIONS } from '../mcp/every-too
 const KEY = 'the key of the node';
 type Answer = Record<string, unknown>;
 type Headers = Record<string, string>;
+/** A method of a path, as the API description has it. */
+interface Described {
+  readonly requestBody?: { readonly content: Record<string, { readonly example: unknown }> };
+  readonly responses: Record<string, { readonly content?: Record<string, unknown> }>;
+}
 
 const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
 const initialize = (protocolVersion = '2025-11-25') => ({
@@ -122,6 +128,34 @@ describe('MCP over HTTP', () => {
         /the profiles are core, graph, admin, power, full, the families core, life/,
       );
     }
+  });
+
+  it('is described with what it answers, as every route', async () => {
+    const described = await fetch(url.replace('/mcp', '/openapi.json'), { headers: { 'x-api-key': KEY } });
+    const document = (await described.json()) as { paths: Record<string, Record<string, Described>> };
+    const methods = document.paths['/mcp']!;
+    assert.deepEqual(Object.keys(methods).sort(), ['delete', 'get', 'post']);
+    const valid = await new Validator().validate(structuredClone(document));
+    assert.equal(valid.valid, true, JSON.stringify(valid.errors));
+    const fits = async (method: string, answer: Response) => {
+      const said = methods[method]!.responses[answer.status];
+      const type = answer.headers.get('content-type');
+      const types = Object.keys(said?.content ?? {});
+      assert.deepEqual(type === null || type === '' ? [] : [type], types, `${method} ${answer.status}`);
+      await answer.body?.cancel();
+    };
+    const example = methods['post']!.requestBody!.content['application/json']!.example;
+    const opened = await post(example);
+    const own = { ...ACCEPT, 'x-api-key': KEY, 'mcp-session-id': opened.headers.get('mcp-session-id')! };
+    assert.equal(opened.status, 200);
+    await fits('post', opened);
+    await fits('post', await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, own));
+    for (const method of ['get', 'delete']) {
+      for (const headers of [{ ...own, 'mcp-session-id': 'x' }, own]) {
+        await fits(method, await fetch(url, { method: method.toUpperCase(), headers }));
+      }
+    }
+    await fits('post', await post({ jsonrpc: '2.0', id: 1, method: 'ping' }));
   });
 
   it('takes the key of the node, and no page of another site', async () => {
