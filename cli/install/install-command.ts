@@ -3,11 +3,10 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { inspectConfiguration } from '../../node/config/load-settings.js';
 import { absolutePath } from '../../node/config/paths.js';
-import { replaceFile } from '../../node/config/replace-file.js';
+import { createFile, replaceFile } from '../../node/config/replace-file.js';
 import { profileOf } from '../../node/config/tool-profile.js';
 import { clientAgentId } from '../../node/identity/local-caller.js';
 import { instructionsFor } from '../../node/mcp/instructions.js';
-import { PrivateFile } from '../../node/private-file.js';
 import { systemClock, systemRandom } from '../../node/seams.js';
 import { agentIdProblem } from '../../protocol/base/ids.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
@@ -124,12 +123,19 @@ async function change(parsed: ParsedArguments, terminal: Terminal, action: Actio
   const instructions = rules === null ? null : changeOf(rules, action, start.value, false);
   if (instructions !== null && !instructions.ok) return failed(instructions.error);
   const apply = !isSet(parsed, 'dry-run');
+  const configured = told(config.value, start.value, apply);
+  if (!configured.ok) return failed(configured.error);
+  const instructed = instructions === null ? ok(null) : told(instructions.value, start.value, apply);
+  if (!instructed.ok) {
+    const { code, message } = instructed.error;
+    return fail(code, configured.value.applied ? `${message}; ${place.value.path} was` : message);
+  }
   const report: Report = {
     target,
     action,
     agent_id: action === 'install' ? (start.value.env['SVC_AGENT_ID'] ?? null) : null,
-    ...told(config.value, start.value, apply),
-    instructions: instructions === null ? null : told(instructions.value, start.value, apply),
+    ...configured.value,
+    instructions: instructed.value,
   };
   await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify(report)}\n` : textOf(report, parsed));
   return ok(0);
@@ -186,15 +192,16 @@ function changeOf(place: Place, action: Action, start: Start, force: boolean): R
 
 /** The text of a file; null where there is none. Throws NotEditableError where it has no text that can be kept as it is. */
 function textAt(path: string): string | null {
-  const file = lstatSync(path, { throwIfNoEntry: false });
-  if (file === undefined) return null;
-  if (file.isSymbolicLink() && !existsSync(path))
-    throw new NotEditableError('is a link to a file that is not there');
   let bytes: Buffer;
   try {
+    const file = lstatSync(path, { throwIfNoEntry: false });
+    if (file === undefined) return null;
+    if (file.isSymbolicLink() && !existsSync(path))
+      throw new NotEditableError('is a link to a file that is not there');
     bytes = readFileSync(path);
   } catch (error) {
-    throw new NotEditableError(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === undefined ? error : new NotEditableError(`cannot be read (${code})`);
   }
   const text = bytes.toString('utf8');
   if (!bytes.equals(Buffer.from(text))) throw new NotEditableError('is not UTF-8');
@@ -210,12 +217,13 @@ interface Told {
   readonly changes: readonly string[];
 }
 
-function told({ place, old, text, changed }: FileChange, start: Start, apply: boolean): Told {
+function told({ place, old, text, changed }: FileChange, start: Start, apply: boolean): Result<Told> {
   const applied = changed && apply;
-  const backup = applied ? written(place, old, text) : null;
+  const backup = applied ? written(place, old, text) : ok(null);
+  if (!backup.ok) return failed(backup.error);
   const lines = lineChanges(old ?? '', changed ? text : (old ?? ''));
   const changes = lines.map((line) => place.shown(line, start));
-  return { config: place.path, changed, applied, backup, changes };
+  return ok({ config: place.path, changed, applied, backup: backup.value, changes });
 }
 
 interface Report extends Told {
@@ -265,17 +273,20 @@ function agentOf(parsed: ParsedArguments, place: Place): string {
 const ownId = (parsed: ParsedArguments) => clientAgentId(parsed.positionals[0]!, hostname());
 
 /** Writes the file, and answers where the old one is kept; null where there was none. */
-function written(place: Place, before: string | null, after: string): string | null {
-  if (before === null) {
-    mkdirSync(dirname(place.path), { recursive: true });
-    const file = new PrivateFile(place.path, systemRandom.uuid().slice(0, 8));
-    file.write(after);
-    file.finish();
-    return null;
+function written(place: Place, before: string | null, after: string): Result<string | null> {
+  try {
+    if (before === null) {
+      mkdirSync(dirname(place.path), { recursive: true });
+      createFile(place.path, after, systemRandom);
+      return ok(null);
+    }
+    const backup = replaceFile(place.path, before, after, systemClock, systemRandom);
+    if (place.isSpent(after)) rmSync(place.path);
+    return ok(backup);
+  } catch (error) {
+    const reason = `${place.path} could not be written: ${(error as Error).message}`;
+    return fail('UNAVAILABLE', `${reason}; it was not changed`);
   }
-  const backup = replaceFile(place.path, before, after, systemClock, systemRandom);
-  if (place.isSpent(after)) rmSync(place.path);
-  return backup;
 }
 
 function textOf(report: Report, parsed: ParsedArguments): string {

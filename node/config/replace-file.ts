@@ -23,13 +23,15 @@ export function replaceFile(
   if (!isBefore() && readFileSync(real, 'utf8') === before) throw new Error(`${path} is not UTF-8`);
   const stamp = instantFromMs(clock.nowMs()).replace(/[-:.]/g, '');
   const backup = `${real}.bak.${stamp}`;
-  const draftOf = () => join(dirname(real), `.${basename(real)}.${random.uuid()}`);
-  // A link fails when the name is taken.
-  placeFile({ path: backup, draft: draftOf(), content: before, mode: 0o600 }, (draft) =>
-    linkSync(draft, backup),
-  );
+  createFile(backup, before, random);
   try {
-    const file = { path: real, draft: draftOf(), content: after, mode: mode & 0o777, owner: { uid, gid } };
+    const file = {
+      path: real,
+      draft: draftOf(real, random),
+      content: after,
+      mode: mode & 0o777,
+      owner: { uid, gid },
+    };
     placeFile(file, (draft) => {
       if (!isBefore()) throw new Error(`${path} was changed by another process in the meantime`);
       renameSync(draft, real);
@@ -40,3 +42,17 @@ export function replaceFile(
     throw error;
   }
 }
+
+/** Makes a file that only its owner may read, as a whole. Throws where the name is taken. */
+export function createFile(path: string, content: string, random: Random): void {
+  placeFile({ path, draft: draftOf(path, random), content, mode: 0o600 }, (draft) => {
+    try {
+      linkSync(draft, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      throw new Error(`${path} was made by another process in the meantime`);
+    }
+  });
+}
+
+const draftOf = (path: string, random: Random) => join(dirname(path), `.${basename(path)}.${random.uuid()}`);

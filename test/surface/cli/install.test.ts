@@ -244,6 +244,29 @@ describe('install', { timeout: 240_000 }, () => {
     assert.match(read('windsurf'), /sesame-1.*sesame-2[\s\S]*sesame-3/);
   });
 
+  it('says what it could not write, and changes the file once where two do it at the same time', async () => {
+    const { home, write, read, install, file } = user();
+    writeFileSync(join(home, 'plain'), '');
+    const unread = await install('cursor', '--config', join(home, 'plain', 'mcp.json'));
+    assert.match(unread.err, /mcp\.json cannot be read \(ENOTDIR\); nothing was changed/);
+    if (existsSync('/proc/self')) {
+      const unwritten = await install('cursor', '--config', '/proc/mcp.json', '--json');
+      assert.equal((JSON.parse(unwritten.err) as Row)['code'], 'UNAVAILABLE');
+      assert.match(unwritten.err, /mcp\.json could not be written: .*; it was not changed/);
+    }
+    write('windsurf', '{}');
+    const named = ['ai:a', 'ai:b', 'ai:c', 'ai:d'].map((id) =>
+      install('windsurf', '--no-instructions', '--agent-id', id),
+    );
+    const many = await Promise.all(named);
+    const done = many.filter(({ code }) => code === 0);
+    assert.ok(done.length > 0);
+    for (const { code, err } of many)
+      if (code !== 0) assert.match(err, /was (changed|made) by another process in the meantime/);
+    assert.equal(backupsOf(file('windsurf')).length, done.length);
+    assert.match(String((entryIn(read('windsurf'))['env'] as Row)['SVC_AGENT_ID']), /^ai:[a-d]$/);
+  });
+
   it('takes a file with a byte order mark, and refuses one whose bytes it could not keep', async () => {
     const { write, read, install, file } = user();
     write('cursor', '\uFEFF{\r\n  "mcpServers": {}\r\n}\r\n');
