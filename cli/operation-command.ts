@@ -7,6 +7,7 @@ import { formattedText } from '../node/pipeline/formatted-text.js';
 import { openRunner } from '../node/runtime/open-runner.js';
 import { systemRandom } from '../node/seams.js';
 import { detailsOf, type Failure, fail, failed, ok, type Result } from '../protocol/base/result.js';
+import { isMissingMemory } from '../protocol/memory/update.js';
 import { parseArguments } from './arguments.js';
 import { type Command, PROGRAM } from './command.js';
 import { confirmed, hasTerminal } from './confirm.js';
@@ -193,8 +194,17 @@ function withWayOut(
           ? `"${PROGRAM} quota-status" shows the usage; the limits are settings`
           : failure.code === 'ATTESTATION_FAILED' && takes('sign') && input['sign'] !== true
             ? 'if the key file of the agent is here, add --sign'
-            : otherInstants(operation, failure);
+            : (missingMemory(operation, failure) ?? otherInstants(operation, failure));
   return next === null ? failure : { ...failure, message: `${failure.message}\n  ${next}` };
+}
+
+/** Where ids are found, and what is gone. */
+function missingMemory({ cli }: CliOperation, failure: Failure): string | null {
+  if (isMissingMemory(failure))
+    return `"${PROGRAM} list" shows ids; what was deleted or has expired is in "${PROGRAM} archive list"`;
+  return failure.code === 'NOT_FOUND' && cli.command === 'archive restore'
+    ? `"${PROGRAM} archive list" shows what is there`
+    : null;
 }
 
 /** The other forms of an instant, where the failure is about one. */

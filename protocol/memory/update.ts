@@ -1,5 +1,5 @@
 import type { MemoryId } from '../base/meanings.js';
-import { fail, failed, type Result } from '../base/result.js';
+import { type Failure, fail, failed, type Result } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { defineCommand, NOBODY, textBytes } from '../decide/command.js';
 import type { Check } from '../decide/command-shape.js';
@@ -66,7 +66,11 @@ export interface UpdateMemoryOutcome {
 }
 
 /** The answer for an id that is unknown, or whose row the caller may not see. */
-export const notFound = () => fail('NOT_FOUND', 'memory not found');
+const MISSING = 'memory not found';
+export const notFound = () => fail('NOT_FOUND', MISSING);
+/** Whether a call failed because its caller sees no memory of that id. */
+export const isMissingMemory = ({ code, message }: Failure): boolean =>
+  code === 'NOT_FOUND' && message === MISSING;
 
 /** The answer for a row that the caller sees but does not own. */
 export const notOwner = (row: Memory, { agentId }: Viewer) => {

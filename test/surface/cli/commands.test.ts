@@ -238,7 +238,17 @@ describe('what the command line refuses', () => {
     [['store', '--all my thoughts'], 2, /unknown flag --all my thoughts; write -- before a text/],
     [['get', 'a', 'b'], 2, /unexpected argument "b"/],
     [['get', '../etc'], 2, /<id>: id may only hold/],
-    [['get', 'nothing'], 1, /^error: memory not found\n$/],
+    [
+      ['get', 'nothing'],
+      1,
+      /^error: memory not found\n {2}"mnemesh list" shows ids; what was deleted or has expired is in "mnemesh archive list"\n$/,
+    ],
+    [['link', 'nothing', 'nobody'], 1, /^error: memory not found\n {2}"mnemesh list" shows ids; /],
+    [
+      ['archive', 'restore', 'nothing'],
+      1,
+      /^error: not found in archive\n {2}"mnemesh archive list" shows what is there\n$/,
+    ],
     [['store', '-T', 'x', '-c', 'y', '--ttl-secs', '0'], 2, /--ttl-secs: /],
     [['store', '-T', 'x', '-c', 'y', '--signature', 's'], 2, /unknown flag --signature/],
     [['serve', '--port', 'x'], 2, /--port must be a port number/],
