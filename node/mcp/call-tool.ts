@@ -64,7 +64,7 @@ export async function callTool(
   const refused = operation.overwrites === true ? unknownProblem(operation, unknown) : null;
   const ask = (fields: Fields) => run(operation, { args, input: fields }, session, context);
   const answer = refused === null ? await ask(input) : failed(refused);
-  if (!answer.ok) return errorResult(answer.error, context.features);
+  if (!answer.ok) return errorResult(namingUnknown(operation, answer.error, unknown), context.features);
   const { value, text, hint } = await boundAnswer({ operation, input, again: ask }, answer);
   const result = textResult(text, ...(hint === null ? [] : [hint]), ...hintsOf(operation, unknown));
   return context.features.structured ? { ...result, structuredContent: value } : result;
@@ -110,6 +110,12 @@ function unknownProblem(operation: Operation, unknown: readonly string[]): Failu
   if (unknown.length === 0) return null;
   const message = `nothing was changed: ${unknownText(operation, unknown)}`;
   return failure('UNKNOWN_FIELD', message, { fields: unknown });
+}
+
+/** A refusal for arguments says also which ones were not known: one of them may be meant for the one that is missing. */
+function namingUnknown(operation: Operation, error: Failure, unknown: readonly string[]): Failure {
+  if (error.code !== 'VALIDATION_FAILED' || unknown.length === 0) return error;
+  return { ...error, message: `${error.message} (${unknownText(operation, unknown)})` };
 }
 
 function unknownText(operation: Operation, unknown: readonly string[]): string {

@@ -105,6 +105,8 @@ describe('arguments of MCP tools', () => {
       'Ignored unknown argument "prioritty" (did you mean "priority"?) of memory_store.',
     ]);
     assert.equal((await call('memory_list', { namespace: 'named' })).texts.length, 1);
+    const { error } = await call('memory_recall', { query: 'named' });
+    assert.equal(error?.message, 'context is required (unknown argument "query" of memory_recall)');
   });
 
   it('takes the plain meaning of a text, and refuses a text with another reading', async () => {

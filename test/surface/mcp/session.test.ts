@@ -123,7 +123,11 @@ describe('an MCP session in the core profile', () => {
     assert.equal(await hint('memory_load_family', { family: 'graph' }), undefined);
   });
 
-  const refusal = { error: 'context is required', code: 'VALIDATION_FAILED', fields: ['context'] };
+  const refusal = {
+    error: 'context is required (unknown argument "query" of memory_recall)',
+    code: 'VALIDATION_FAILED',
+    fields: ['context'],
+  };
 
   it('refuses what the schema refuses as a tool error, which a model can read', async () => {
     const result = await call(client, 'memory_recall', { query: 'deploy' });
