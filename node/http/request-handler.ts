@@ -94,7 +94,8 @@ export class RequestHandler {
       return ok(null);
     }
     if (found.kind === 'malformed') return fail('INVALID_REQUEST', 'the path is not percent-encoded UTF-8');
-    if (found.kind === 'none') return fail('ROUTE_NOT_FOUND', 'this node has no such route');
+    if (found.kind === 'none')
+      return fail('ROUTE_NOT_FOUND', 'this node has no such route: GET /docs shows those that it has');
 
     const { route, params } = found;
     exchange.name = route.kind === 'operation' ? route.operation.name : route.name;

@@ -75,7 +75,10 @@ async function attestOwn(caller: Caller, services: ReadServices): Promise<Result
   const signer = caller.local ? services.machineKey : null;
   if (signer === null) {
     return requireAttestation
-      ? fail('ATTESTATION_FAILED', 'this write must be signed: attestation is required on this node')
+      ? fail(
+          'ATTESTATION_FAILED',
+          'this write must be signed: attestation is required on this node (SVC_REQUIRE_AGENT_ATTESTATION)',
+        )
       : ok(CLAIMED);
   }
   const bound = await boundKey(caller, services);

@@ -175,6 +175,7 @@ test('an unknown route is 404 and a wrong method 405 with Allow, both in JSON', 
   for (const path of ['/', '/api/v1', '/api/v1/', '/api/v1/memories/', '/api/v1/memories/x/y', '/memories']) {
     const answer = await node.send('GET', path);
     assert.deepEqual([answer.status, answer.json?.['code']], [404, 'ROUTE_NOT_FOUND'], path);
+    assert.equal(answer.json?.['error'], 'this node has no such route: GET /docs shows those that it has');
     assert.equal(answer.headers.get('content-type'), 'application/json');
   }
   const wrong = await node.send('PATCH', '/api/v1/memories/x', {});
