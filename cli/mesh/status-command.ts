@@ -127,7 +127,7 @@ function peopleOf(found: StatusResult): Record<string, unknown> {
             ? {}
             : { paused: 'writes wait until the operations that this database lost are restored' }),
           ...(replication.underReplicated > 0
-            ? { under_replicated: `${replication.underReplicated} operations are on too few nodes` }
+            ? { under_replicated: underReplicated(replication.underReplicated) }
             : {}),
         }),
     ...(daemon?.certificate_expires == null
@@ -139,6 +139,9 @@ function peopleOf(found: StatusResult): Record<string, unknown> {
     ...(problems.length === 0 ? {} : { problems }),
   };
 }
+
+const underReplicated = (count: number): string =>
+  count === 1 ? '1 operation is on too few nodes' : `${count} operations are on too few nodes`;
 
 function writesOf({
   configured,
@@ -172,7 +175,8 @@ function lineOf(
     skew_ms: reachability?.skew_ms ?? link?.skewMs,
     equal: equal === null ? (state === 'departed' ? null : '?') : equal ? 'yes' : `no (${differing.length})`,
     address: url,
-    problem: problemsOf(problem, link),
+    // Nobody waits for a node that was removed.
+    problem: state === 'departed' ? null : problemsOf(problem, link),
   };
 }
 

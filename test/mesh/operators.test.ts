@@ -140,5 +140,9 @@ describe('the operators of a mesh', { timeout: 240_000 }, () => {
       assert.match(out, /MESH_REMOVED/);
     }
     assert.equal((await json(one, 'mesh', 'status'))['state'], 'member');
+    // Nobody waits for those that were removed, whether they run or not.
+    const shown = await statusText(one);
+    assert.match(shown, /departed[\s\S]*departed/);
+    assert.doesNotMatch(shown, /^problems$/m);
   });
 });
