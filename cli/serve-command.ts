@@ -2,8 +2,9 @@ import { basename, relative } from 'node:path';
 import { inspectConfiguration } from '../node/config/load-settings.js';
 import { warnOfLooseModes } from '../node/config/loose-modes.js';
 import type { Settings } from '../node/config/settings.js';
+import { findDaemon } from '../node/local/daemon-connection.js';
 import { stderrLog } from '../node/log.js';
-import { systemClock } from '../node/seams.js';
+import { systemClock, systemCrypto, systemScheduler } from '../node/seams.js';
 import { VERSION } from '../node/version.js';
 import { failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
@@ -54,6 +55,8 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   keepYoungGenerationSmall();
   const { compileEarly } = await import('../node/runtime/compile-early.js');
   compileEarly();
+  const other = await findDaemon(settings, systemCrypto, systemScheduler);
+  other?.close();
   const { startDaemon } = await import('../node/runtime/daemon.js');
   const daemon = await startDaemon(settings);
   stop = () => daemon.stop();
@@ -63,7 +66,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   await terminal.print(
     isSet(parsed, 'json')
       ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
-      : greeting(url, settings, sameNode(configuration)),
+      : greeting(url, { settings, ...sameNode(configuration), isSecond: other !== null }),
   );
   return ok(await daemon.stopped);
 }
@@ -72,12 +75,22 @@ function urlOf({ host, port }: { host: string; port: number }, secure: boolean):
   return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+interface Greeted extends SameNode {
+  readonly settings: Settings;
+  /** True where another daemon serves the database. */
+  readonly isSecond: boolean;
+}
+
+const SECOND =
+  'another daemon serves this database already: both answer, and this one does its background work when that one ends';
+
 /** The address of the node, the path of its data, and three commands that can be copied. */
-function greeting(url: string, settings: Settings, { before, after }: SameNode): string {
+function greeting(url: string, { settings, before, after, isSecond }: Greeted): string {
   const program = before + invocation();
   return [
     `${PROGRAM} ${VERSION} listens on ${url}`,
     `data: ${settings.dbPath}`,
+    ...(isSecond ? [SECOND] : []),
     `memories are kept ${keptFor(settings)}`,
     '',
     'Try, from another terminal:',

@@ -47,6 +47,8 @@ export async function findFormat(
     return ok({ format: 'mnemesh' });
   const found = await formatsOf(files, wanted);
   const format = leading(found.map((each) => each.format));
+  if (format === null && files.length === 1 && (await headFor(only!)).text.trim() === '')
+    return fail('MALFORMED_BODY', `${path} is empty: nothing was imported`);
   if (format === null) return unknown(path, wanted, files.length);
   // A folder of notes is one source: what else lies in it belongs to them.
   const isNotes = MARKDOWN.test(found.find((each) => each.format === format)!.file.path);

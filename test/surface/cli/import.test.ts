@@ -338,6 +338,11 @@ describe('import of other sources', { timeout: 240_000 }, () => {
     const text = readFileSync(join(FIXTURES, 'table.csv'), 'utf8');
     const piped = await run(home, ['import', '--json', '--dry-run'], { stdin: text });
     assert.equal((JSON.parse(piped.out) as Row)['format'], 'csv');
+    for (const nothing of ['', '\n\n']) {
+      const empty = await run(home, ['import'], { stdin: nothing });
+      assert.deepEqual([empty.code, empty.out], [2, '']);
+      assert.match(empty.err, /^error: standard input is empty: nothing was imported\n/);
+    }
     writeFileSync(join(source, 'odd.md'), '---\ntitle: [odd: yaml\n---\nThe body\n');
     writeFileSync(join(source, 'binary.md'), Buffer.from([0, 1, 255]));
     symlinkSync('/etc', join(source, 'link'));

@@ -31,6 +31,14 @@ describe('serve', () => {
     assert.ok(out.includes(`data: ${home}/mnemesh.db\nmemories are kept 90 days after their last use; `));
     const commands = out.split('\n').filter((line) => line.startsWith('  '));
     assert.equal(commands.length, 3);
+    assert.doesNotMatch(out, /another daemon/);
+    const second = serve(home);
+    assert.match(
+      await printed(second, /recall .*\n/),
+      /\nanother daemon serves this database already: both answer/,
+    );
+    second.kill('SIGTERM');
+    assert.equal((await event('the second one ends', second, 'exit'))[0], 0);
     assert.equal((await fetch(`${url}/api/v1/health`)).status, 200);
     for (const [index, expected] of [
       [1, /^stored: /],
