@@ -18,7 +18,7 @@ export const memorySearch = defineOperation({
     query: fields.queryText.describe('Words that the memory must contain').optional(),
     ...filterFields,
     as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
-    source_uri: fields.sourceUri.optional(),
+    source_uri: fields.sourceUri.describe('Only memories with this source_uri').optional(),
     include_archived: fields.includeArchived.optional(),
     content: z
       .enum(['passage', 'full', 'none'])

@@ -46,7 +46,7 @@ export const memoryUndoEdit = defineOperation({
         ? `would restore: ${changed} of ${memory.id}`
         : `undone: ${memory.id} (version ${memory.version}; ${changed})`;
     },
-    examples: ['undo-edit 3f2a --dry-run'],
+    examples: ['undo-edit 3f2a', 'undo-edit 3f2a --dry-run'],
   },
   run: async (call, input) => {
     const id = await resolveId(call, input.id);

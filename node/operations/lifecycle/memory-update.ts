@@ -32,7 +32,7 @@ const input = z.object({
   source_span: fields.sourceSpan.optional(),
   entity_id: fields.entityId.optional(),
   ttl_secs: fields.ttlSecs.optional(),
-  agent_id: fields.agentId.optional(),
+  agent_id: fields.agentId.describe('Who makes the update; the caller unless given').optional(),
   expected_version: fields.expectedVersion.optional(),
   edit_source: z
     .enum(['human', 'llm', 'hook'])
@@ -92,7 +92,10 @@ export const memoryUpdate = defineOperation({
         return `stored: ${memory.id}, which supersedes ${output['superseded_id']} (in the archive)`;
       return `updated: ${memory.id} (version ${memory.version})`;
     },
-    examples: ['update 3f2a --priority 8'],
+    examples: [
+      'update 3f2a --priority 8',
+      'update 3f2a --title "Deploy window" --content "Mondays, 02:00 to 04:00 UTC"',
+    ],
   },
   // A guard of what is stored would be passed by without it.
   hooks: aroundOperation({

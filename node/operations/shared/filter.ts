@@ -7,14 +7,14 @@ import * as fields from '../../pipeline/fields.js';
 /** The filters that list and search share (interface §4.2, §4.3). */
 export const filterFields = {
   namespace: fields.namespaceOrSubtree.optional(),
-  tier: fields.tier.optional(),
+  tier: fields.tier.describe('Only memories of this tier').optional(),
   limit: z
     .int()
     .min(1)
     .default(limits.LIST_LIMIT)
     .describe('At most this many rows; the page cap of the node bounds it'),
   offset: z.int().min(0).max(limits.OFFSET_MAX).default(0).describe('Rows to skip'),
-  min_priority: fields.priority.optional(),
+  min_priority: fields.priority.describe('Only memories of at least this priority').optional(),
   since: fields.pastBegin.describe('Only memories created since this RFC 3339 instant').optional(),
   until: fields.pastEnd.describe('Only memories created until this RFC 3339 instant').optional(),
   tags: fields.tagFilter.optional(),
