@@ -81,6 +81,10 @@ export function defineCommand(declaration: CommandDeclaration): Command {
 
 const docOf = (flag: DocumentedFlag) => (flag.required === true ? `${flag.doc} (required)` : flag.doc);
 
+/** The values that an argument takes, behind its name. */
+const choicesOf = (choices: readonly string[] | undefined): string =>
+  choices === undefined ? '' : ` (${choices.join(', ')})`;
+
 /** VALIDATION_FAILED for a positional or flag that is missing, or a value that is not one of the choices. */
 function checked(
   parsed: ParsedArguments,
@@ -91,10 +95,10 @@ function checked(
     ...positionals
       .slice(parsed.positionals.length)
       .filter((each) => each.required !== false)
-      .map(({ name }) => ({ name, shown: `<${name}>` })),
+      .map(({ name, choices }) => ({ name, shown: `<${name}>${choicesOf(choices)}` })),
     ...flags
       .filter((flag) => flag.required === true && flagValue(parsed, flag.name) === undefined)
-      .map(({ name }) => ({ name, shown: `--${name}` })),
+      .map(({ name, choices }) => ({ name, shown: `--${name}${choicesOf(choices)}` })),
   ];
   if (missing.length > 0) {
     const names = missing.map(({ shown }) => shown).join(', ');

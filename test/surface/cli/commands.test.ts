@@ -235,6 +235,7 @@ describe('what the command line refuses', () => {
       /missing required argument: <content>[\s\S]*Usage: mnemesh store <content>/,
     ],
     [['get'], 2, /missing required argument: <id>/],
+    [['completions'], 2, /missing required argument: <shell> \(bash, zsh, fish\)\n/],
     [['store', '--all my thoughts'], 2, /unknown flag --all my thoughts; write -- before a text/],
     [['get', 'a', 'b'], 2, /unexpected argument "b"/],
     [['get', '../etc'], 2, /<id>: id may only hold/],

@@ -396,7 +396,7 @@ describe('install', { timeout: 240_000 }, () => {
       [['emacs'], /"emacs" is not one of claude-code, claude-desktop, cursor/],
       [['cursor', '--project', '/no/such/folder'], /--project: there is no folder \/no\/such\/folder/],
       [['cursor', '--agent-id', 'a b'], /agent_id must be 1 to 128 characters/],
-      [[], /missing required argument: <target>/],
+      [[], /missing required argument: <target> \(claude-code, claude-desktop, .*, openclaw\)\n/],
       [['codex', '--apply', '--dry-run'], /--apply and --dry-run contradict each other/],
       [['claude-code', '--hook', 'lunch'], /--hook: "lunch" is not one of/],
     ] as const) {
