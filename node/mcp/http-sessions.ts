@@ -41,6 +41,8 @@ interface Session {
   readonly end: () => Promise<void>;
   /** Requests whose answers are not written yet, open streams among them. */
   underWay: number;
+  /** The ids of the requests among them: the library answers only one of each. */
+  readonly ids: Set<unknown>;
   /** When its last request ended, monotonic. */
   restedMs: number;
 }
@@ -136,16 +138,32 @@ export class HttpSessions {
       await server.close();
       events.clear();
     };
-    const session = { id, owner, transport, events, end, underWay: 0, restedMs: clock.monotonicMs() };
+    const session = {
+      id,
+      owner,
+      transport,
+      events,
+      end,
+      underWay: 0,
+      ids: new Set<unknown>(),
+      restedMs: clock.monotonicMs(),
+    };
     this.sessions.set(id, session);
     this.checkLater();
     return session;
   }
 
   private async pass(session: Session, request: McpRequest): Promise<Response> {
+    const id = request.message?.['id'];
+    if (id !== undefined && session.ids.has(id)) {
+      const message = 'a request with this id is under way in the session: give each an id of its own';
+      return refusal(400, INVALID_REQUEST, message);
+    }
     session.underWay += 1;
+    if (id !== undefined) session.ids.add(id);
     void request.answered.then(() => {
       session.underWay -= 1;
+      session.ids.delete(id);
       session.restedMs = this.parts.clock.monotonicMs();
       if (this.sessions.delete(session.id)) this.sessions.set(session.id, session);
     });

@@ -291,6 +291,19 @@ describe('MCP over HTTP', () => {
     assert.equal((await fetch(url, { headers: strange })).status, 400);
   });
 
+  it('refuses a second request with an id that is under way, and answers the first', async () => {
+    const raw = { ...(await session('ai:raw', '?profile=full')), 'mcp-protocol-version': '2025-11-25' };
+    model.delayMs = 1500;
+    const first = await post(called(7, 'memory_expand_query', { query: 'tide' }), raw);
+    const second = await post({ jsonrpc: '2.0', id: 7, method: 'ping' }, raw);
+    assert.equal(second.status, 400);
+    assert.match(await second.text(), /a request with this id is under way/);
+    const [event] = eventsOf(await first.text());
+    assert.equal(event!.message['id'], 7);
+    model.delayMs = 0;
+    assert.equal((await post({ jsonrpc: '2.0', id: 7, method: 'ping' }, raw)).status, 200);
+  });
+
   it('answers the calls under way before it ends', async () => {
     const own = await startDaemonProcess(temporaryFolder('mcp-last'), await freePort(), {
       ...model.environment,
