@@ -20,7 +20,7 @@ export function archivedFromSql(row: SqlRow): ArchivedMemory {
 }
 
 /** The highest version number of an archived subject on any node, as far as this node knows. */
-export const ARCHIVED_VERSION = `coalesce((SELECT t.facts ->> '$.version' FROM tombstones t
+export const ARCHIVED_VERSION = `coalesce((SELECT CAST(t.facts ->> '$.version' AS INTEGER) FROM tombstones t
   WHERE t.kind = 'memory' AND t.id = a.id AND json_valid(t.facts)), a.version)`;
 
 /** The version vector of an archived subject: its tombstone's, which has seen the removal, or else its own last one. */

@@ -48,6 +48,8 @@ export interface Connection {
   makeRoom(nowMs: number): boolean;
   /** A value that changes with the commits of others. */
   othersCommits(): unknown;
+  /** What the database takes on its disk. */
+  sizeBytes(): number;
   /** One page of the engine's check of its own structures. */
   selfCheck(after: string | null): SelfCheckPage;
   /** Where the ends of the audit chain are kept; null for a database that is gone with its process. */

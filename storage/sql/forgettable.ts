@@ -33,7 +33,7 @@ export function forgettable(filter: ForgetFilter, now: string): FilterSql {
   }
   if (filter.pattern !== null) {
     const expression = patternExpression(filter.pattern);
-    if (expression === null) clauses.push('0');
+    if (expression === null) clauses.push('FALSE');
     else {
       clauses.push('m.rid IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH @expression)');
       parameters['expression'] = expression;

@@ -38,7 +38,7 @@ export function visibleRows(row: string, viewer: Viewer, now: string): SqlFragme
 
 /** The same gate for archived rows, which an expiry does not hide: `archived_memories` under the alias `row`. */
 export function visibleArchived(row: string, viewer: Viewer): SqlFragment {
-  return viewer.all ? { sql: '1', parameters: {} } : readableRows(row, viewer);
+  return viewer.all ? { sql: 'TRUE', parameters: {} } : readableRows(row, viewer);
 }
 
 function readableRows(row: string, viewer: Viewer): SqlFragment {

@@ -68,6 +68,11 @@ export class SqliteConnection extends Database implements Connection {
     return this.pragma('data_version', { simple: true });
   }
 
+  sizeBytes(): number {
+    const pages = this.pragma('page_count', { simple: true }) as number;
+    return pages * (this.pragma('page_size', { simple: true }) as number);
+  }
+
   selfCheck(after: string | null): SelfCheckPage {
     return selfCheck(this, after);
   }

@@ -143,7 +143,7 @@ export class VectorFollower {
     const filters = recallFilters('m', request.filter ?? NO_FILTER);
     const passing = statement(
       this.#database,
-      `SELECT e.rid, e.vectors FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = listed.value
+      `SELECT e.rid, e.vectors FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = CAST(listed.value AS INTEGER)
        CROSS JOIN ${this.#table} e ON e.rid = m.rid
        WHERE e.model = @model AND e.dim = @dim AND ${gate.sql} AND ${filters.sql}`,
       'raw',

@@ -5,7 +5,7 @@ import { sourceFiles } from './source-files.js';
 /** What each floor may import (design: architecture, "Floors"). */
 const FLOORS: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: RegExp }>> = {
   protocol: { folders: ['protocol'], packages: /^(zod|@noble\/.*)$/ },
-  storage: { folders: ['storage', 'protocol'], packages: /^(node:.*|better-sqlite3|zod)$/ },
+  storage: { folders: ['storage', 'protocol'], packages: /^(node:.*|better-sqlite3|pg|zod)$/ },
   actors: { folders: ['actors', 'storage', 'protocol'], packages: /^(xstate)$/ },
   node: { folders: ['node', 'actors', 'storage', 'protocol'], packages: /.*/ },
   cli: { folders: ['cli', 'node', 'protocol'], packages: /^(node:.*|citty|zod)$/ },

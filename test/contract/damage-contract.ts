@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { repairSuspects } from '../../actors/maintenance/suspects.js';
 import { detailsOf } from '../../protocol/base/result.js';
 import type { Query } from '../../protocol/release.js';
 import { DamageWatch } from '../../storage/damage-watch.js';
 import type { Store } from '../../storage/port.js';
-import { auditLog } from '../support/log-audit.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { aMemory, anyMemory, OPERATOR, recalling, storing, updating } from '../support/memories.js';
 import { ofMemory } from '../support/subjects.js';
 import { until } from '../support/wait.js';
-import type { StoreUnderTest } from './store-contract.js';
+import { auditStore, type StoreUnderTest } from './store-contract.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const now = new Date(NOW_MS).toISOString();
@@ -71,7 +70,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
         assert.equal((answer.value as { damaged?: unknown }).damaged, undefined);
         assert.deepEqual(await suspects(store), []);
         await under.close();
-        assert.deepEqual(auditLog(under.path), []);
+        assert.deepEqual(auditStore(under), []);
       });
     }
 
@@ -87,7 +86,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       assert.ok(done.ok, JSON.stringify(done));
       assert.equal(done.value.memory.content, 'the ferry leaves at noon');
       await under.close();
-      assert.deepEqual(auditLog(under.path), []);
+      assert.deepEqual(auditStore(under), []);
     });
 
     it('stays suspect where the log does not know it either', async () => {
@@ -129,8 +128,8 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       for (const each of [memory, aMemory({ title: 'ferry', content: 'another ferry' })]) {
         assert.ok((await under.store.execute(storing(each))).ok);
       }
-      const onDisk = (change: (db: Database.Database) => void) => {
-        const db = new Database(under.path);
+      const onDisk = (change: (db: Connection) => void) => {
+        const db = under.connect();
         change(db);
         db.close();
       };

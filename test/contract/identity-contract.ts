@@ -5,9 +5,8 @@ import { AGENTS_NAMESPACE, agentTitle } from '../../protocol/identity/agent.js';
 import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { Store } from '../../storage/port.js';
-import { auditLog } from '../support/log-audit.js';
 import { aMemory, OPERATOR, storing, tenant } from '../support/memories.js';
-import type { StoreUnderTest } from './store-contract.js';
+import { auditStore, type StoreUnderTest } from './store-contract.js';
 
 const START_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const AGENT = 'ai:builder';
@@ -24,7 +23,7 @@ export function identityContract(name: string, open: () => Promise<StoreUnderTes
     });
     afterEach(async () => {
       await under.close();
-      assert.deepEqual(auditLog(under.path), [], 'the log and the rows tell the same story');
+      assert.deepEqual(auditStore(under), [], 'the log and the rows tell the same story');
     });
 
     const code = (result: { ok: boolean; error?: { code: string } }) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
+
 import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { TTL_SECONDS } from '../../protocol/base/limits.js';
 import type { ConsolidateMemories } from '../../protocol/lifecycle/consolidate.js';
@@ -8,9 +8,8 @@ import { EMBED_STATES } from '../../protocol/memory/embed-state.js';
 import type { ForgetFilter } from '../../protocol/memory/forget-filter.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
 import type { Store } from '../../storage/port.js';
-import { auditLog } from '../support/log-audit.js';
 import { aMemory, OPERATOR, storing, tenant } from '../support/memories.js';
-import type { StoreUnderTest } from './store-contract.js';
+import { auditStore, type StoreUnderTest } from './store-contract.js';
 
 const START_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
@@ -30,7 +29,7 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
     });
     afterEach(async () => {
       await under.close();
-      assert.deepEqual(auditLog(under.path), [], 'the log and the rows tell the same story');
+      assert.deepEqual(auditStore(under), [], 'the log and the rows tell the same story');
     });
 
     const setNow = (ms: number) => {
@@ -94,7 +93,7 @@ export function lifeContract(name: string, open: () => Promise<StoreUnderTest>):
       assert.ok(result.ok);
     };
     const rows = (sql: string) => {
-      const db = new Database(under.path, { readonly: true });
+      const db = under.connect();
       try {
         return db.prepare(sql).all() as Record<string, unknown>[];
       } finally {

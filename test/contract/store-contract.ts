@@ -3,16 +3,28 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { editStamp } from '../../protocol/kinds/version.js';
 import { EMBED_STATES } from '../../protocol/memory/embed-state.js';
 import type { Store } from '../../storage/port.js';
-import { auditLog } from '../support/log-audit.js';
+import type { Connection } from '../../storage/sql/connection.js';
+import { auditDatabase } from '../support/log-audit.js';
 import { aMemory, anyMemory, OPERATOR, recalling, storing, tenant } from '../support/memories.js';
 
 /** A store under test, on a database file of its own. */
 export interface StoreUnderTest {
   readonly store: Store;
-  readonly path: string;
+  /** Another connection to its database. */
+  connect(): Connection;
   /** Moves the store's wall clock. */
   setNow(ms: number): void;
   close(): Promise<void>;
+}
+
+/** What is wrong with the database of a store, which may be closed. */
+export function auditStore(under: StoreUnderTest): string[] {
+  const db = under.connect();
+  try {
+    return auditDatabase(db);
+  } finally {
+    db.close();
+  }
 }
 
 const START_MS = Date.parse('2026-03-01T12:00:00.000Z');
@@ -30,7 +42,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
     });
     afterEach(async () => {
       await under.close();
-      assert.deepEqual(auditLog(under.path), [], 'the log and the rows tell the same story');
+      assert.deepEqual(auditStore(under), [], 'the log and the rows tell the same story');
     });
 
     const get = (id: string, viewer = OPERATOR, nowMs = START_MS) =>

@@ -10,6 +10,7 @@ import { InlineStore } from '../../storage/sql/inline-store.js';
 import { Reader } from '../../storage/sql/reader.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import { UNLIMITED } from '../support/memories.js';
 import { damageContract } from './damage-contract.js';
 import { identityContract } from './identity-contract.js';
@@ -61,7 +62,7 @@ async function inline(): Promise<StoreUnderTest> {
   });
   return {
     store,
-    path,
+    connect: () => openSqlite(path),
     setNow,
     close: async () => {
       await store.close();
@@ -103,7 +104,7 @@ async function threaded(): Promise<StoreUnderTest> {
   const store = new ThreadedStore(writer, readers, new Reader(points), clock);
   return {
     store,
-    path,
+    connect: () => openSqlite(path),
     setNow,
     close: async () => {
       const deadlineMs = clock.monotonicMs() + 5000;

@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { MEMORY } from './kind-facts.js';
 import { copyOf } from './meaning.js';
 import { meaningOrNull } from './meaning-of.js';
@@ -8,7 +8,7 @@ import { type Json, maximalOf, type Told } from './told.js';
 
 /** What the archive keeps of memories, as far as operations say: whether a copy is kept is otherwise each node's setting. */
 export function auditArchive(
-  db: Database.Database,
+  db: Connection,
   told: ReadonlyMap<string, readonly Told[]>,
   own: string,
 ): string[] {

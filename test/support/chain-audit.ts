@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
 import { CHAIN_GENESIS, headerHash } from '../../protocol/log/operation-log.js';
+import type { Connection } from '../../storage/sql/connection.js';
 
 /** A row of `operations`. */
 export interface OperationRow {
@@ -25,11 +25,7 @@ interface Chain {
 }
 
 /** Every sequence without a gap, every chain whole, and the heads of other origins where their chains end. */
-export function auditChains(
-  db: Database.Database,
-  operations: readonly OperationRow[],
-  own: string,
-): string[] {
+export function auditChains(db: Connection, operations: readonly OperationRow[], own: string): string[] {
   const problems: string[] = [];
   const chains = new Map<string, Chain>();
   for (const [index, row] of operations.entries()) {

@@ -1,5 +1,7 @@
-import Database from 'better-sqlite3';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
+import type { Connection } from '../../storage/sql/connection.js';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { auditArchive } from './archive-audit.js';
 import { auditChains, type OperationRow } from './chain-audit.js';
 import { KIND_FACTS, type KindFacts, MEMORY } from './kind-facts.js';
@@ -19,7 +21,7 @@ type Members = 'honest' | 'hostile';
  * form of the chain; what operations mean is in `meaning.ts`. Answers what is wrong, one line each.
  */
 export function auditLog(path: string, members: Members = 'honest'): string[] {
-  const db = new Database(path, { readonly: true });
+  const db = openSqlite(path, { readonly: true });
   try {
     return auditDatabase(db, [], members);
   } finally {
@@ -29,12 +31,12 @@ export function auditLog(path: string, members: Members = 'honest'): string[] {
 
 /** The same for an open database, which may hold further kinds. */
 export function auditDatabase(
-  db: Database.Database,
+  db: Connection,
   further: readonly KindFacts[] = [],
   members: Members = 'honest',
 ): string[] {
   const problems: string[] = [];
-  const integrity = db.pragma('integrity_check', { simple: true });
+  const integrity = db instanceof SqliteConnection ? db.pragma('integrity_check', { simple: true }) : 'ok';
   if (integrity !== 'ok') problems.push(`integrity check: ${integrity}`);
   const operations = db.prepare('SELECT * FROM operations ORDER BY commit_sequence').all() as OperationRow[];
   const state = db.prepare('SELECT * FROM log_state').get() as {
@@ -153,7 +155,7 @@ interface TombstoneRow {
 function auditTombstones(
   subjects: readonly Subject[],
   undecided: ReadonlySet<string>,
-  db: Database.Database,
+  db: Connection,
 ): string[] {
   const problems: string[] = [];
   const rows = db.prepare('SELECT * FROM tombstones').all() as TombstoneRow[];
@@ -188,7 +190,7 @@ function auditTombstones(
 function auditSiblings(
   subjects: readonly Subject[],
   undecided: ReadonlySet<string>,
-  db: Database.Database,
+  db: Connection,
 ): string[] {
   const problems: string[] = [];
   const rows = db.prepare('SELECT kind, subject, origin, origin_seq AS seq FROM siblings').all();

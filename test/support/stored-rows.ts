@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type Database from 'better-sqlite3';
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { idOf, type KindFacts, LINK, MEMORY } from './kind-facts.js';
 import type { Vector } from './told.js';
 
@@ -74,14 +74,14 @@ const READ: Readonly<Record<KindFacts['rows'], (row: SqlRow) => StoredRow>> = {
 };
 
 /** The rows of all kinds. */
-export function storedRows(db: Database.Database): readonly StoredRow[] {
+export function storedRows(db: Connection): readonly StoredRow[] {
   return Object.entries(READ).flatMap(([table, read]) =>
     (db.prepare(`SELECT * FROM ${table}`).all() as SqlRow[]).map(read),
   );
 }
 
 /** The copies of memories that this node's archive keeps: their texts, by id. */
-export function archivedCopies(db: Database.Database): ReadonlyMap<string, string> {
+export function archivedCopies(db: Connection): ReadonlyMap<string, string> {
   const rows = db.prepare('SELECT * FROM archived_memories').all() as SqlRow[];
   return new Map(rows.map((row) => [String(row['id']), memoryText(row)]));
 }

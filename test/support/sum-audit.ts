@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { systemCrypto } from '../../node/seams.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { type KindFacts, MEMORY } from './kind-facts.js';
 import type { StoredRow } from './stored-rows.js';
 
@@ -8,7 +8,7 @@ import type { StoredRow } from './stored-rows.js';
  * its records of charged kinds.
  */
 export function auditQuotas(
-  db: Database.Database,
+  db: Connection,
   rows: readonly StoredRow[],
   kinds: readonly KindFacts[],
 ): string[] {
@@ -59,7 +59,7 @@ function holderOf(agent: string): string {
 }
 
 /** The digest of each kind and namespace is the sum (exclusive or) over its rows, and says how many there are. */
-export function auditDigests(db: Database.Database, stored: readonly StoredRow[]): string[] {
+export function auditDigests(db: Connection, stored: readonly StoredRow[]): string[] {
   const sums = new Map<string, { readonly sum: Buffer; entries: number }>();
   for (const { kind, namespace, subject, text } of stored) {
     const key = `${kind} in ${namespace}`;

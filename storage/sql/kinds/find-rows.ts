@@ -30,7 +30,7 @@ export interface RowSource<R extends object = object> {
 
 type Finding = Omit<Find, 'of'>;
 
-const EVERY_ROW: SqlFragment = { sql: '1', parameters: {} };
+const EVERY_ROW: SqlFragment = { sql: 'TRUE', parameters: {} };
 
 /** The rows of a record kind. Without a rule of its own, a record shows with the memories that it names. */
 export function recordSource<I extends object>(kind: Kind<I>): RowSource<I> {
@@ -64,7 +64,7 @@ export function recordSource<I extends object>(kind: Kind<I>): RowSource<I> {
 export function localSource<R extends object>(kind: LocalKind<R>): RowSource<R> {
   const booleans = Object.keys(kind.members).filter((member) => kind.members[member] === 'boolean');
   return {
-    ...{ name: kind.name, table: literal(kind.table), own: '1', key: kind.key, sqlOf: literal },
+    ...{ name: kind.name, table: literal(kind.table), own: 'TRUE', key: kind.key, sqlOf: literal },
     indexes: kind.indexes.map((index) => index.members),
     rowOf: (sql) => {
       if (booleans.length === 0) return sql as R;

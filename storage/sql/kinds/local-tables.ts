@@ -113,13 +113,13 @@ export class LocalTables {
     const given = Object.entries(set).map(([member, value]) => [`set_${literal(member)}`, value] as const);
     const changes = Object.keys(set).map((member) => `${member} = @set_${member}`);
     this.statements
-      .get(`UPDATE ${table} SET ${changes.join(', ')} WHERE 1${sql}`)
+      .get(`UPDATE ${table} SET ${changes.join(', ')} WHERE TRUE${sql}`)
       .run({ ...parameters, ...Object.fromEntries(given) });
   }
 
   drop(name: string, where: Where): void {
     const { sql, parameters } = whereOf(sourceOf(name), where);
-    this.statements.get(`DELETE FROM ${kindOf(name).table} WHERE 1${sql}`).run(parameters);
+    this.statements.get(`DELETE FROM ${kindOf(name).table} WHERE TRUE${sql}`).run(parameters);
   }
 }
 

@@ -61,7 +61,7 @@ function candidates(
   const gate = visibleRows('m', query.viewer, query.now);
   const { namespace, topic, limit } = query;
   const within =
-    namespace === null ? '1' : 'm.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)';
+    namespace === null ? 'TRUE' : 'm.ns_id = (SELECT ns_id FROM namespaces WHERE name = @namespace)';
   const order = 'm.priority DESC, m.updated_at DESC, m.rid DESC';
   const parameters = { ...gate.parameters, limit, ...(namespace === null ? {} : { namespace }) };
   if (topic === null) {
@@ -76,7 +76,7 @@ function candidates(
   const rows = statements
     .get(
       `SELECT ${SELECT_ROW} FROM (${titled} UNION SELECT m.rid FROM (${read}) AS read CROSS JOIN memories m ON m.rid = read.rid
-         WHERE m.metadata ->> '$.topic' = @topic OR m.title = @topic COLLATE NOCASE
+         WHERE m.metadata ->> '$.topic' = @topic OR lower(m.title) = lower(@topic)
            OR substr(m.title, 1, length(@topic) + 2) = @topic || ' (') AS about
        CROSS JOIN memories m ON m.rid = about.rid WHERE ${within} AND ${gate.sql} ORDER BY ${order} LIMIT @limit`,
     )

@@ -48,7 +48,7 @@ export function exportMemories(
   return { memories, more: page.looked > query.limit, last, ...page.leftOut };
 }
 
-const EVERYWHERE: FilterSql = { sql: '1', parameters: {} };
+const EVERYWHERE: FilterSql = { sql: 'TRUE', parameters: {} };
 
 const within = (namespace: string | null | undefined): FilterSql =>
   namespace === null || namespace === undefined ? EVERYWHERE : inNamespace('m', namespace);

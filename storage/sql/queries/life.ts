@@ -48,7 +48,8 @@ export function consolidationGroups(
     query.namespace === null ? "m.namespace NOT LIKE '\\_%' ESCAPE '\\'" : 'm.namespace = @namespace';
   const rows = statements
     .get(
-      `SELECT namespace, tag, json_group_array(id) AS ids, json_group_array(title) AS titles FROM (
+      `SELECT namespace, tag, json_group_array(id ORDER BY place) AS ids,
+         json_group_array(title ORDER BY place) AS titles FROM (
          SELECT m.namespace, m.tags ->> '$[0]' AS tag, m.id, m.title,
            CASE WHEN m.scope IS NULL OR m.scope = 'collective' THEN '' ELSE m.scope || ' ' || coalesce(m.owner_id, '') END
              AS audience,
@@ -58,7 +59,6 @@ export function consolidationGroups(
          FROM memories m
          WHERE ${where} AND ${gate.sql}${own} AND m.tags ->> '$[0]' IS NOT NULL
            ${query.shortOnly ? "AND m.tier = 'short'" : ''}
-         ORDER BY m.created_at, m.rid
        ) WHERE place <= @ids_max GROUP BY namespace, tag, audience HAVING count(*) >= @count_min
        ORDER BY namespace, tag, audience LIMIT @groups_max`,
     )

@@ -11,7 +11,7 @@ export function countNamespaces(
   const gate = visibleRows('m', viewer, now);
   // `0` follows `/`, so this is the prefix and all that lies under it.
   const within =
-    prefix === null ? '1' : `(n.name = @prefix OR (n.name > @prefix || '/' AND n.name < @prefix || '0'))`;
+    prefix === null ? 'TRUE' : `(n.name = @prefix OR (n.name > @prefix || '/' AND n.name < @prefix || '0'))`;
   const sql = viewer.all ? countsOfAll(within) : countsWithin(within, gate);
   const rows = statements
     .get(sql)

@@ -25,7 +25,7 @@ export function recallObservations(
   const one = query.recallId === null ? '' : 'AND o.recall_id = @recall_id';
   const rows = statements
     .get(
-      `SELECT o.recall_id, m.id AS memory_id, o.retriever, listed.key + 1 AS rank, listed.value ->> 1 AS score,
+      `SELECT o.recall_id, m.id AS memory_id, o.retriever, CAST(listed.key AS INTEGER) + 1 AS rank, listed.value ->> 1 AS score,
          o.observed_at, o.consumed_at,
          (SELECT later.id FROM memories later WHERE later.id = o.consumed_by_memory_id AND ${after.sql})
            AS consumed_by_memory_id

@@ -48,8 +48,8 @@ function visibleInOrder(
   const gate = visibleRows('m', viewer, now);
   const cursor = statements
     .get(
-      `SELECT ${SELECT_ROW} FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = listed.value
-       WHERE ${gate.sql}`,
+      `SELECT ${SELECT_ROW} FROM json_each(@rids) AS listed CROSS JOIN memories m ON m.rid = CAST(listed.value AS INTEGER)
+       WHERE ${gate.sql} ORDER BY CAST(listed.key AS INTEGER)`,
     )
     .iterate({ ...gate.parameters, rids: `[${rids.join(',')}]` }) as Iterable<SqlRow>;
   return readPage(cursor);

@@ -78,7 +78,7 @@ export function readRecords(
   const rows = statements
     .get(
       `SELECT r.* FROM json_each(@ids) AS asked CROSS JOIN records r ON r.kind = @kind AND r.id = asked.value
-       ORDER BY asked.key`,
+       ORDER BY CAST(asked.key AS INTEGER)`,
     )
     .all({ ids: JSON.stringify(ids), kind: of }) as SqlRow[];
   return ok({ records: rows.map((row) => imageOf(kind, row)) });

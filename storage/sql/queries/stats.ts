@@ -5,7 +5,7 @@ import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
 /** Counts over the rows that the viewer may see; admins and local operators see all (interface §4.1). */
-export function storeStats({ statements }: QueryParts, query: StoreStats): Answers['store-stats'] {
+export function storeStats({ db, statements }: QueryParts, query: StoreStats): Answers['store-stats'] {
   const gate = visibleRows('m', query.viewer, query.now);
   const byTier = statements
     .get(
@@ -33,6 +33,6 @@ export function storeStats({ statements }: QueryParts, query: StoreStats): Answe
        JOIN memories t ON t.id = l.target_id WHERE ${gate.sql} AND ${visibleRows('t', query.viewer, query.now).sql}`,
       gate.parameters,
     ),
-    db_size_bytes: count('SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()'),
+    db_size_bytes: db.sizeBytes(),
   };
 }

@@ -53,7 +53,7 @@ export class CosineReader {
     const rows = statement(
       this.#database,
       `SELECT embedding.rid, embedding.vectors FROM json_each(?) AS listed
-       CROSS JOIN memory_embeddings AS embedding ON embedding.rid = listed.value WHERE embedding.dim = ?`,
+       CROSS JOIN memory_embeddings AS embedding ON embedding.rid = CAST(listed.value AS INTEGER) WHERE embedding.dim = ?`,
       'raw',
     ).all(`[${missing.join(',')}]`, this.#evidence.queryVector.length) as [number, Buffer][];
     for (const [rid, blob] of rows) {

@@ -208,8 +208,8 @@ export class PostingsReader {
   #scoped(rids: readonly number[]): (rid: number) => boolean {
     if (this.#namespaces === null) return () => true;
     if (rids.length === 0) return () => false;
-    const sql = `SELECT memory.rid FROM json_each(?) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value
-      WHERE memory.ns_id IN (SELECT value FROM json_each(?))`;
+    const sql = `SELECT memory.rid FROM json_each(?) AS listed CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)
+      WHERE memory.ns_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`;
     const listed = statement(this.#database, sql, 'pluck');
     const found = new Set(listed.all(JSON.stringify(rids), JSON.stringify(this.#namespaces)) as number[]);
     return (rid) => found.has(rid);

@@ -35,6 +35,16 @@ const TITLED_ROWS_MAX = 16;
 /** Rows of a namespace that the last resort examines. */
 const SCANNED_ROWS_MAX = 50_000;
 
+/** Rows that begin with their rid, in the order of a list: an engine may answer them in any. */
+function inOrder<R extends readonly [number, ...unknown[]]>(
+  rids: readonly number[],
+  rows: readonly R[],
+): R[] {
+  if (rows.every(([rid], index) => rid === rids[index])) return [...rows];
+  const places = new Map(rids.map((rid, index) => [rid, index]));
+  return rows.toSorted(([one], [other]) => places.get(one)! - places.get(other)!);
+}
+
 const namespaceId = (database: Connection, name: string): number | null =>
   (statement(database, 'SELECT ns_id FROM namespaces WHERE name = ?', 'pluck').get(name) ?? null) as
     | number
@@ -71,7 +81,7 @@ export class RowReader {
     if (rids.length === 0) return [];
     const sql = `SELECT memory.rid, memory.ns_id, memory.title, ${content ? 'memory.content' : "''"}, memory.tags, memory.tier, memory.priority,
         memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}
-      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value
+      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)
       WHERE ${this.#gate.sql}${passing ? ` AND ${this.#unsure.sql}` : ''}`;
     const rows = statement(this.#database, sql, 'raw').all({
       rids: `[${rids.join(',')}]`,
@@ -79,7 +89,7 @@ export class RowReader {
       ...this.#unsure.parameters,
     }) as RawRow[];
     const loaded: LoadedRow[] = [];
-    for (const row of rows) {
+    for (const row of inOrder(rids, rows)) {
       if (this.#allowed === null ? row[1] === this.#hidden : !this.#allowed.has(row[1])) continue;
       loaded.push({
         rid: row[0],
@@ -100,7 +110,7 @@ export class RowReader {
   /** Rows of the scope with exactly this title: their words may be so common that they are not among the first. */
   titled(title: string): number[] {
     const sql = `SELECT rid FROM memories WHERE title = @title AND conflict_of IS NULL
-      AND (@namespaces IS NULL OR ns_id IN (SELECT value FROM json_each(@namespaces))) LIMIT ${TITLED_ROWS_MAX}`;
+      AND (@namespaces IS NULL OR ns_id IN (SELECT CAST(value AS INTEGER) FROM json_each(@namespaces))) LIMIT ${TITLED_ROWS_MAX}`;
     const { namespaces } = this.#scope;
     return statement(this.#database, sql, 'pluck').all({
       title,
@@ -113,13 +123,13 @@ export class RowReader {
     const side = (order: 'rid < memory.rid ORDER BY rid DESC' | 'rid > memory.rid ORDER BY rid') =>
       `(SELECT group_concat(rid) FROM (SELECT rid FROM memories WHERE ns_id = memory.ns_id AND ${order} LIMIT @distance))`;
     const sql = `SELECT memory.rid, ${side('rid < memory.rid ORDER BY rid DESC')}, ${side('rid > memory.rid ORDER BY rid')}
-      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = listed.value`;
+      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)`;
     const rows = statement(this.#database, sql, 'raw').all({
       rids: `[${rids.join(',')}]`,
       distance,
     }) as [number, string | null, string | null][];
     const numbers = (list: string | null) => (list === null ? [] : list.split(',').map(Number));
-    return rows.map(([rid, before, after]) =>
+    return inOrder(rids, rows).map(([rid, before, after]) =>
       [...numbers(before), rid, ...numbers(after)].sort((left, right) => left - right),
     );
   }
@@ -129,7 +139,9 @@ export class RowReader {
     const { namespaces } = this.#scope;
     // The expression names the namespaces of the scope, unless they are too many.
     const wide = (namespaces?.length ?? 0) > SUBTREE_TERMS_MAX;
-    const within = wide ? 'AND memory.ns_id IN (SELECT value FROM json_each(@namespaces))' : '';
+    const within = wide
+      ? 'AND memory.ns_id IN (SELECT CAST(value AS INTEGER) FROM json_each(@namespaces))'
+      : '';
     const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
         ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
       WHERE ${this.#gate.sql} AND ${this.#filters.sql} ${within} LIMIT @limit`;
@@ -149,7 +161,7 @@ export class RowReader {
   scan(limit: number): number[] {
     if (this.#sourced) return this.#ofSource(limit);
     const scoped = this.#scope.namespaces !== null;
-    const inner = scoped ? 'WHERE ns_id IN (SELECT value FROM json_each(@namespaces))' : '';
+    const inner = scoped ? 'WHERE ns_id IN (SELECT CAST(value AS INTEGER) FROM json_each(@namespaces))' : '';
     const sql = `SELECT memory.rid FROM (SELECT rid FROM memories ${inner} ORDER BY rid DESC LIMIT ${SCANNED_ROWS_MAX}) AS listed
       CROSS JOIN memories AS memory ON memory.rid = listed.rid
       WHERE ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;

@@ -98,7 +98,7 @@ function rank(
   const rows = statement(
     database,
     `SELECT memory.rid, memory.title, memory.content, memory.tags FROM json_each(?) AS listed
-     CROSS JOIN memories AS memory ON memory.rid = listed.value`,
+     CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)`,
     'raw',
   ).all(`[${rids.join(',')}]`) as [number, string, string, string][];
   const found = rows.map(([rid, title, content, tags]) => ({

@@ -1,0 +1,49 @@
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import type { PostgresPlace, Reply, Request } from './messages.js';
+
+/** How long the thread of a connection may take beyond the time that a statement may: it opens connections as well. */
+const PATIENCE_MS = 60_000;
+/** The same where a statement may take any time. */
+const LONGEST_MS = 24 * 3600 * 1000;
+
+/** Waits, in the thread that calls, for what another thread asks of the server. */
+export class Bridge {
+  readonly #port;
+  readonly #worker;
+  readonly #answered = new Int32Array(new SharedArrayBuffer(4));
+  readonly #patienceMs: number;
+  #seen = 0;
+
+  constructor(place: PostgresPlace, readOnly: boolean) {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#patienceMs = place.statementTimeoutMs === 0 ? LONGEST_MS : place.statementTimeoutMs + PATIENCE_MS;
+    this.#worker = new Worker(new URL('./postgres-thread.js', import.meta.url), {
+      workerData: { place, readOnly, answered: this.#answered, port: port2 },
+      transferList: [port2],
+      resourceLimits: { maxYoungGenerationSizeMb: 6 },
+    });
+    this.#worker.unref();
+    port1.unref();
+  }
+
+  ask(request: Exclude<Request, 'close'>): Reply {
+    this.#port.postMessage(request);
+    for (;;) {
+      const outcome = Atomics.wait(this.#answered, 0, this.#seen, this.#patienceMs);
+      const message = receiveMessageOnPort(this.#port) as { message: Reply } | undefined;
+      if (message !== undefined) {
+        this.#seen += 1;
+        return message.message;
+      }
+      if (outcome === 'timed-out') {
+        const error = { code: 'CONNECTION', message: 'the server did not answer', constraint: null };
+        return { rows: [], counts: [], error };
+      }
+    }
+  }
+
+  close(): void {
+    this.#port.postMessage('close' satisfies Request);
+  }
+}

@@ -1,0 +1,43 @@
+/** How a connection reaches its server. The URL may hold a password, so nothing prints this. */
+export interface PostgresPlace {
+  readonly url: string;
+  /** Milliseconds that one statement may take; 0 for any time. */
+  readonly statementTimeoutMs: number;
+}
+
+/** The start data of the thread that speaks with the server for one connection. */
+export interface PostgresThreadData {
+  readonly place: PostgresPlace;
+  readonly readOnly: boolean;
+  /** Rises with each answer; the connection waits for it. */
+  readonly answered: Int32Array;
+}
+
+/** A statement to run; `text` comes with its first use. */
+export interface Run {
+  readonly statement: number;
+  readonly text?: string;
+  readonly values: readonly unknown[];
+}
+
+/** Statements that the server gets together, in their order. */
+export type Request = { readonly runs: readonly Run[] } | { readonly script: string } | 'close';
+
+/** An error of the server, or of the way to it, which has the code `CONNECTION`. */
+export interface ServerError {
+  readonly code: string;
+  readonly message: string;
+  readonly constraint: string | null;
+}
+
+/** The rows of the last statement, and how many rows each one changed. */
+export interface Reply {
+  readonly rows: readonly (readonly unknown[])[];
+  /** The columns of the rows, with the first reply for a statement. */
+  readonly columns?: readonly string[];
+  readonly counts: readonly number[];
+  /** The first error; statements behind it have changed nothing. */
+  readonly error?: ServerError;
+  /** The place of the statement that failed. */
+  readonly failed?: number;
+}

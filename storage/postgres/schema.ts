@@ -1,0 +1,143 @@
+import { KINDS } from '../../protocol/release.js';
+import { recordIndexes } from '../sql/kinds/record-table.js';
+import { SCHEMA } from '../sql/schema.js';
+import { translate } from './translate.js';
+
+/**
+ * What the common SQL calls and PostgreSQL lacks: functions, operators and aggregates over text that holds JSON, as SQLite
+ * reads it. A boolean is 1 or 0.
+ */
+const FUNCTIONS = `
+CREATE OR REPLACE FUNCTION json_valid(given text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  PERFORM given::json;
+  RETURN TRUE;
+EXCEPTION WHEN OTHERS THEN
+  RETURN FALSE;
+END $$;
+
+CREATE OR REPLACE FUNCTION json_at(given text, path text) RETURNS json LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT CASE WHEN path = '$' THEN given::json
+       WHEN path LIKE '$[%' THEN given::json -> substr(path, 3, length(path) - 3)::integer
+       ELSE given::json #> string_to_array(substr(path, 3), '.') END $$;
+
+CREATE OR REPLACE FUNCTION json_plain(given json) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT CASE json_typeof(given) WHEN 'boolean' THEN CASE given::text WHEN 'true' THEN '1' ELSE '0' END
+       ELSE given #>> '{}' END $$;
+
+CREATE OR REPLACE FUNCTION json_member(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT json_plain(json_at(given, path)) $$;
+
+CREATE OR REPLACE FUNCTION json_element(given text, place integer) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT json_plain(given::json -> place) $$;
+
+CREATE OR REPLACE FUNCTION json_part(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT json_at(given, path)::text $$;
+
+CREATE OR REPLACE FUNCTION json_type(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT CASE json_typeof(json_at(given, path)) WHEN 'string' THEN 'text' WHEN 'boolean' THEN json_at(given, path)::text
+       WHEN 'number' THEN CASE WHEN json_at(given, path)::text ~ '[.eE]' THEN 'real' ELSE 'integer' END
+       ELSE json_typeof(json_at(given, path)) END $$;
+
+CREATE OR REPLACE FUNCTION json_each(given text) RETURNS TABLE (key text, value text) LANGUAGE plpgsql IMMUTABLE STRICT
+  PARALLEL SAFE ROWS 20 AS $$
+BEGIN
+  IF json_typeof(given::json) = 'array' THEN
+    RETURN QUERY SELECT (place - 1)::text, json_plain(element) FROM json_array_elements(given::json) WITH ORDINALITY
+      AS listed (element, place);
+  ELSIF json_typeof(given::json) = 'object' THEN
+    RETURN QUERY SELECT member.key, json_plain(member.value) FROM json_each(given::json) AS member;
+  END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION json_each(given text, path text) RETURNS TABLE (key text, value text) LANGUAGE sql IMMUTABLE STRICT
+  PARALLEL SAFE AS $$ SELECT key, value FROM json_each(json_at(given, path)::text) $$;
+
+CREATE OR REPLACE FUNCTION iif(condition boolean, yes anycompatible, no anycompatible) RETURNS anycompatible LANGUAGE sql
+  IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE WHEN condition THEN yes ELSE no END $$;
+
+CREATE OR REPLACE FUNCTION max(one bigint, other bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT greatest(one, other) $$;
+
+CREATE OR REPLACE FUNCTION min(one bigint, other bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT least(one, other) $$;
+
+CREATE OR REPLACE FUNCTION max(one text, other text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT greatest(one, other) $$;
+
+CREATE OR REPLACE FUNCTION instr(given text, part text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT strpos(given, part) $$;
+
+CREATE OR REPLACE FUNCTION hex(given bytea) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT upper(encode(given, 'hex')) $$;
+
+CREATE OR REPLACE FUNCTION typeof(given bytea) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+  $$ SELECT CASE WHEN given IS NULL THEN 'null' ELSE 'blob' END $$;
+
+CREATE OR REPLACE FUNCTION typeof(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+  $$ SELECT CASE WHEN given IS NULL THEN 'null' ELSE 'text' END $$;
+
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_operator WHERE oprname = '->>' AND oprleft = 'text'::regtype
+      AND oprright = 'text'::regtype AND oprnamespace = current_schema()::regnamespace) THEN
+    CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_member);
+    CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = integer, FUNCTION = json_element);
+    CREATE OPERATOR -> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_part);
+  END IF;
+  IF NOT EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'group_concat' AND pronamespace = current_schema()::regnamespace) THEN
+    CREATE FUNCTION concat_more(sofar text, given anyelement) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+      $f$ SELECT CASE WHEN given IS NULL THEN sofar WHEN sofar IS NULL THEN given::text ELSE sofar || ',' || given::text END $f$;
+    CREATE AGGREGATE group_concat(anyelement) (SFUNC = concat_more, STYPE = text);
+    CREATE FUNCTION json_listed(given json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $f$ SELECT given::text $f$;
+    CREATE FUNCTION json_list_more(sofar text, given anyelement) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+      $f$ SELECT CASE WHEN sofar IS NULL THEN '[' ELSE sofar || ',' END || to_json(given)::text $f$;
+    CREATE FUNCTION json_list_end(sofar text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+      $f$ SELECT coalesce(sofar, '[') || ']' $f$;
+    CREATE AGGREGATE json_group_array(anyelement) (SFUNC = json_list_more, STYPE = text, FINALFUNC = json_list_end);
+  END IF;
+END $$;
+`;
+
+/** The audit chain is append-only for everybody who may write. */
+const AUDIT_GUARD = `
+CREATE OR REPLACE FUNCTION signed_events_only_grow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the audit chain is append-only';
+END $$;
+CREATE TRIGGER signed_events_no_change BEFORE UPDATE OR DELETE ON signed_events FOR EACH ROW
+  EXECUTE FUNCTION signed_events_only_grow();
+`;
+
+/** The terms of each memory, with their places; those of the tags have the weight A, those of the namespace B. */
+const FULL_TEXT = `
+CREATE TABLE memories_fts (
+  rowid BIGINT PRIMARY KEY REFERENCES memories (rid) ON DELETE CASCADE,
+  terms TSVECTOR NOT NULL
+);
+CREATE INDEX memories_fts_terms ON memories_fts USING GIN (terms);
+CREATE VIEW memories_fts_docsize AS SELECT rowid AS id FROM memories_fts;
+`;
+
+/** Statements of the schema that only SQLite has. */
+const OF_SQLITE = /^\s*(PRAGMA|CREATE TRIGGER|CREATE VIRTUAL TABLE)/;
+
+/** A table's statement with numbers that PostgreSQL draws where SQLite numbers rows. */
+const numbered = (sql: string): string =>
+  sql.replace(
+    /^(\s*\w+) INTEGER PRIMARY KEY( AUTOINCREMENT)?(?=[, \n])/m,
+    '$1 INTEGER GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY',
+  );
+
+function statementsOf(sql: string): readonly string[] {
+  const bare = sql.replace(/^--.*$/gm, '').replace(/^CREATE TRIGGER[\s\S]*?^END;/gm, '');
+  return bare
+    .split(/;\s*(?:\n|$)/)
+    .map((each) => each.trim())
+    .filter((each) => each !== '' && !OF_SQLITE.test(each));
+}
+
+/** The schema of SQLite as PostgreSQL takes it: the same tables, columns and indexes. */
+export function postgresSchema(): readonly string[] {
+  const common = [...statementsOf(SCHEMA), ...recordIndexes(KINDS)];
+  return [FUNCTIONS, ...common.map((sql) => translate(numbered(sql)).text), FULL_TEXT, AUDIT_GUARD];
+}
