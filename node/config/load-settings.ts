@@ -13,6 +13,7 @@ import { Secret } from './secret.js';
 import type { Environment, Origin } from './setting-origin.js';
 import { findValue, given } from './setting-value.js';
 import { defaultsIn, SETTINGS, type Settings } from './settings.js';
+import { takeStoreUrl } from './store-url.js';
 import { readStoredQuorum } from './stored-quorum.js';
 
 /** The configuration cannot be used; the message says which setting and why, never its value when it is secret. */
@@ -101,6 +102,7 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   nativeByAddress(settings, origins, 'embed');
   nativeByAddress(settings, origins, 'llm');
   for (const [backend, key] of VENDOR_KEYS) vendorKey(settings, env, origins, backend, key);
+  takeStoreUrl(settings, origins, problems);
   settings['hooksPath'] = join(dirname(resolve(file.path)), 'hooks.toml');
   settings['hookEnvironment'] = hookEnvironment(env);
   problems.push(...notReadYet(origins));

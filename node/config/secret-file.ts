@@ -8,11 +8,12 @@ export type SecretFileProblem = 'missing' | 'unreadable' | 'lax-mode' | 'empty';
 const KEY_BYTES_MAX = 16_384;
 
 /**
- * Reads a key from the first line of a file that only its owner may read: mode 0400; a looser mode is refused
- * (interface §2.12). The checks and the read use the same open file.
+ * Reads a key from the first line of a file that only its owner may read: mode 0400, or 0600 where that is permitted; a
+ * looser mode is refused (interface §2.12). The checks and the read use the same open file.
  */
 export function readSecretFile(
   path: string,
+  modeMax: 0o400 | 0o600 = 0o400,
 ):
   | { readonly ok: true; readonly secret: Secret }
   | { readonly ok: false; readonly problem: SecretFileProblem } {
@@ -27,7 +28,7 @@ export function readSecretFile(
   try {
     const stat = fstatSync(file);
     if (!stat.isFile()) return { ok: false, problem: 'unreadable' };
-    if ((stat.mode & 0o377) !== 0) return { ok: false, problem: 'lax-mode' };
+    if ((stat.mode & 0o777 & ~modeMax) !== 0) return { ok: false, problem: 'lax-mode' };
     const bytes = Buffer.alloc(KEY_BYTES_MAX + 1);
     const length = readSync(file, bytes);
     if (length > KEY_BYTES_MAX) return { ok: false, problem: 'unreadable' };

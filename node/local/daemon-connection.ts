@@ -6,6 +6,7 @@ import {
 } from '../../protocol/base/limits.js';
 import type { Crypto, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
+import { databaseName } from '../config/store-url.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { ProgressReport } from '../pipeline/call.js';
 import type { Request } from '../pipeline/pipeline.js';
@@ -152,11 +153,11 @@ export async function findDaemon(
   const greeting = {
     protocol: LOCAL_PROTOCOL,
     version: VERSION,
-    dbPath,
+    dbPath: databaseName(settings),
     keyDir,
     settings: callerSettingsOf(settings),
   };
-  for (const path of new SocketNames(home, dbPath, crypto).paths(role)) {
+  for (const path of new SocketNames(home, databaseName(settings), crypto).paths(role)) {
     const daemon = await DaemonConnection.open(path, greeting, scheduler, onEnded);
     if (daemon !== null) return daemon;
   }

@@ -13,6 +13,7 @@ import type { Delivery } from '../../protocol/webhooks/queries.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
+import { databaseName } from '../config/store-url.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { approvalsRoute } from '../http/approvals-route.js';
 import { inboxRoute } from '../http/inbox-route.js';
@@ -257,7 +258,7 @@ function dutiesOf(
     peerId,
     role: 'daemon',
     holder,
-    sockets: new SocketNames(settings.home, settings.dbPath, systemCrypto),
+    sockets: new SocketNames(settings.home, databaseName(settings), systemCrypto),
     settings,
     isClockAhead,
     clock: systemClock,

@@ -9,14 +9,15 @@ import type { Log } from '../../protocol/base/seams.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
 import { type DamageReports, DamageWatch } from '../../storage/damage-watch.js';
+import { type DatabasePlace, openForReading } from '../../storage/open/open.js';
 import type { Store, TimedCommand } from '../../storage/port.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { Reader } from '../../storage/sql/reader.js';
-import { openReader } from '../../storage/sqlite/connection.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import type { Settings } from '../config/settings.js';
 import { STORAGE_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import type { Read, Reading, StorageThreadData } from '../threads/messages.js';
+import { placeOf } from '../threads/open-database.js';
 import { spawnStorageThread } from '../threads/spawn.js';
 import { type ReaderQueue, ThreadedStore, type WriterQueue } from './threaded-store.js';
 
@@ -57,13 +58,14 @@ export interface StorageListener {
 export class DaemonStorage {
   readonly store: Store;
   readonly #settings: Settings;
+  readonly #place: DatabasePlace;
   readonly #threadData: StorageThreadData;
   readonly #log: Log;
   readonly #writer: WriterQueue;
   readonly #readers: ReaderQueue;
   readonly #readerCount = readerCountFor(availableParallelism());
-  /** Reads with one index lookup run here, without a thread in between. */
-  readonly #points: SqliteConnection;
+  /** Reads of a file with one index lookup run here, without a thread in between; a server would let this thread wait. */
+  readonly #points: Connection | null;
   readonly #writerThreads = new LiveThreads();
   readonly #readerThreads = new LiveThreads();
 
@@ -71,17 +73,17 @@ export class DaemonStorage {
   constructor(settings: Settings, peerId: string, log: Log, reports: DamageReports) {
     this.#settings = settings;
     this.#log = log;
+    this.#place = placeOf(settings);
     this.#threadData = {
-      path: settings.dbPath,
+      place: this.#place,
       peerId,
       keyDir: settings.keyDir,
       policy: nodePolicy(settings, systemRandom.uuid()),
-      synchronous: settings.synchronous,
     };
     this.#writer = this.#writerQueue();
     this.#readers = this.#readerQueue();
-    this.#points = openReader(settings.dbPath, { mapped: false });
-    const reader = new Reader(this.#points, systemCrypto);
+    this.#points = this.#place.engine === 'sqlite' ? openForReading(this.#place, { mapped: false }) : null;
+    const reader = this.#points === null ? null : new Reader(this.#points, systemCrypto);
     const threads = new ThreadedStore(this.#writer, this.#readers, reader, systemClock);
     this.store = new DamageWatch(threads, systemClock, reports);
   }
@@ -120,7 +122,7 @@ export class DaemonStorage {
     await this.#writer.stop(deadlineMs);
     await this.#readers.stop(deadlineMs);
     await this.store.close();
-    this.#points.close();
+    this.#points?.close();
   }
 
   /** Ends the writer thread without warning. */

@@ -7,6 +7,7 @@ import type { Store } from '../../storage/port.js';
 import { InlineStore } from '../../storage/sql/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
+import { databaseName } from '../config/store-url.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
@@ -18,7 +19,7 @@ import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../sea
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { openReranker } from '../semantics/reranker/open-reranker.js';
 import { inlineTokenCounter } from '../semantics/token-counter.js';
-import { openForWriting } from '../threads/open-for-writing.js';
+import { openAs, placeOf } from '../threads/open-database.js';
 import { DatabaseDamage } from './database-damage.js';
 import { holderName } from './holder-ended.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
@@ -62,9 +63,8 @@ export async function openInlineNode(
   makeFolder(settings.home);
   makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
-  const db = openForWriting(settings.dbPath, identity.peerId, {
+  const db = openAs(placeOf(settings), identity.peerId, {
     busyTimeoutMs: BUSY_TIMEOUT_MS,
-    synchronous: settings.synchronous,
     // A command ends soon; an MCP server would keep all others out.
     aloneIfFull: role === 'cli',
   });
@@ -77,7 +77,8 @@ export async function openInlineNode(
     signer: identity.key,
     policy: nodePolicy(settings, systemRandom.uuid()),
     reportBug: (error) => log.error({ err: error }, 'a command failed unexpectedly'),
-    shared: settings.dbPath !== ':memory:',
+    // The lock of a server is fair.
+    shared: settings.storeUrl === null && settings.dbPath !== ':memory:',
   });
   const damage = new DatabaseDamage(log);
   const store = new DamageWatch(inline, systemClock, damage);
@@ -181,7 +182,7 @@ async function servingParts(
   const { LocalSocket } = await import('./local-socket.js');
   const { settings, log } = services;
   const holder = holderName('mcp', systemRandom.uuid());
-  const sockets = new SocketNames(settings.home, settings.dbPath, systemCrypto);
+  const sockets = new SocketNames(settings.home, databaseName(settings), systemCrypto);
   return { holder, sockets, socket: () => new LocalSocket(services, holder, log) };
 }
 

@@ -1,4 +1,5 @@
 import type { Log } from '../../protocol/base/seams.js';
+import { databaseName } from '../config/store-url.js';
 import { LocalSurface } from '../local/local-surface.js';
 import { OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
@@ -23,7 +24,7 @@ export class LocalSocket {
     const { services, log } = this;
     const { home, dbPath } = services.settings;
     if (dbPath === ':memory:') return;
-    const names = new SocketNames(home, dbPath, services.crypto);
+    const names = new SocketNames(home, databaseName(services.settings), services.crypto);
     try {
       await names.removeDead();
       this.surface = await LocalSurface.listen(names.pathOf(this.holder), {

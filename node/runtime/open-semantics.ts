@@ -8,6 +8,7 @@ import { LocalSemantics, type Waits } from '../semantics/local-semantics.js';
 import { openEmbedder, openStoredEmbedder, remoteTarget } from '../semantics/open-embedder.js';
 import { OwnedSemantics } from '../semantics/owned-semantics.js';
 import { RoleSemantics } from '../semantics/role-semantics.js';
+import { placeOf } from '../threads/open-database.js';
 
 /** The semantic side of a process: its role, and how to open the local side when the process owns the database. */
 export interface Semantics {
@@ -29,8 +30,8 @@ export function openSemantics(settings: Settings, store: Store, log: Log): Seman
   const seams = { clock: systemClock, scheduler: systemScheduler, log };
   const withVectors = (embedder: Embedder, waits?: Waits) => {
     const { model, dim } = embedder;
-    const path = settings.dbPath;
-    const vectors = new VectorClient({ path, model, dim, clock: systemClock, scheduler: systemScheduler });
+    const place = placeOf(settings);
+    const vectors = new VectorClient({ place, model, dim, clock: systemClock, scheduler: systemScheduler });
     return waits === undefined
       ? new LocalSemantics(embedder, vectors, store, systemClock)
       : new LocalSemantics(embedder, vectors, store, systemClock, waits);

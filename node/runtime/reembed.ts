@@ -4,6 +4,7 @@ import type { Scheduler } from '../../protocol/base/seams.js';
 import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../protocol/maintenance/queries.js';
 import type { Settings } from '../config/settings.js';
+import { databaseName } from '../config/store-url.js';
 import type { Services } from '../pipeline/call.js';
 import { SocketNames } from '../private-socket.js';
 import { openEmbedder } from '../semantics/open-embedder.js';
@@ -142,6 +143,8 @@ async function finish(
 async function hasOwner({ store, clock, settings, crypto }: Services): Promise<boolean> {
   const owner = await store.query({ kind: 'current-owner', nowMs: clock.nowMs() });
   if (!owner.ok || owner.value.holder === null) return false;
-  const { home, dbPath } = settings;
-  return !(await hasEnded(owner.value.holder, new SocketNames(home, dbPath, crypto)));
+  return !(await hasEnded(
+    owner.value.holder,
+    new SocketNames(settings.home, databaseName(settings), crypto),
+  ));
 }

@@ -27,7 +27,8 @@ export class ThreadedStore implements Store {
   constructor(
     private readonly writer: WriterQueue,
     private readonly readers: ReaderQueue,
-    private readonly points: Reader,
+    /** Null where this thread must not wait for the engine. */
+    private readonly points: Reader | null,
     private readonly clock: Clock,
   ) {}
 
@@ -72,7 +73,7 @@ export class ThreadedStore implements Store {
 
   query<Q extends Query>(query: Q, options: CallOptions = {}): Promise<Result<AnswerOf<Q>>> {
     if (this.closed) return Promise.resolve(fail('SHUTTING_DOWN', 'the store is closing'));
-    if (this.points.isLookup(query)) {
+    if (this.points?.isLookup(query) === true) {
       try {
         return Promise.resolve(this.points.run(query));
       } catch (error) {
@@ -104,6 +105,7 @@ export class ThreadedStore implements Store {
     query: RecallMemories,
     options: CallOptions,
   ): Promise<Result<Answers['recall-memories']>> {
+    if (this.points === null) return this.ask(query, options) as Promise<Result<Answers['recall-memories']>>;
     const { request, prepared = null } = query;
     const ranked = await this.ask({ kind: 'rank-memories', request, prepared }, options);
     if (!ranked.ok) return ranked;

@@ -1,16 +1,15 @@
 import type { NodePolicy } from '../../protocol/decide/node-policy.js';
 import type { Answers, Query } from '../../protocol/release.js';
+import type { DatabasePlace } from '../../storage/open/open.js';
 import type { SelfCheckPage } from '../../storage/port.js';
-import type { Settings } from '../config/settings.js';
 
 /** The start data of a storage thread. */
 export interface StorageThreadData {
-  readonly path: string;
+  readonly place: DatabasePlace;
   readonly peerId: string;
   /** Where the writer finds the machine's key; keys are never sent. */
   readonly keyDir: string;
   readonly policy: NodePolicy;
-  readonly synchronous: Settings['synchronous'];
 }
 
 /** To a storage thread: one batch, or the request to end. */

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { fail } from '../../protocol/base/result.js';
 import { KINDS } from '../../protocol/release.js';
+import { openForReading } from '../../storage/open/open.js';
 import { Reader } from '../../storage/sql/reader.js';
-import { openReader } from '../../storage/sqlite/connection.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { systemClock, systemCrypto } from '../seams.js';
 import type { Reading, StorageThreadData, ToThread } from './messages.js';
@@ -11,7 +11,7 @@ import type { Reading, StorageThreadData, ToThread } from './messages.js';
 rethrowAsNative();
 const port = parentPort!;
 const data = workerData as StorageThreadData;
-const db = openReader(data.path);
+const db = openForReading(data.place);
 const reader = new Reader(db, systemCrypto, KINDS, systemClock);
 
 port.on('message', (message: ToThread<Reading>) => {

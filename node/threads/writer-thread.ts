@@ -6,7 +6,7 @@ import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 import type { StorageThreadData, ToThread } from './messages.js';
-import { openForWriting } from './open-for-writing.js';
+import { openAs } from './open-database.js';
 
 /**
  * The daemon's writer thread: the only place where the daemon writes. A batch is a transaction. Another process may
@@ -18,10 +18,7 @@ rethrowAsNative();
 const port = parentPort!;
 const data = workerData as StorageThreadData;
 
-const db = openForWriting(data.path, data.peerId, {
-  busyTimeoutMs: BUSY_TIMEOUT_MS,
-  synchronous: data.synchronous,
-});
+const db = openAs(data.place, data.peerId, { busyTimeoutMs: BUSY_TIMEOUT_MS });
 const { key } = loadMachineIdentity(data.keyDir, systemRandom);
 const writer = new Writer({
   db,

@@ -1,6 +1,6 @@
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { instantFromMs } from '../../protocol/base/time.js';
-import { DatabaseRefusedError, startLog, switchEpoch, type WriterStart } from '../sql/database-setup.js';
+import { DatabaseRefusedError, startLog, type WriterStart } from '../sql/database-setup.js';
 import { expectTextRules } from '../sql/text-index.js';
 import { PostgresConnection, type PostgresOptions, WRITER_LOCK } from './postgres-connection.js';
 import { postgresSchema } from './schema.js';
@@ -14,7 +14,7 @@ export function openPostgres(
   try {
     prepareSchema(db, start);
     expectTextRules(db);
-    continueEpoch(db, start);
+    requireOwnNode(db, start);
     return db;
   } catch (error) {
     db.close();
@@ -56,18 +56,15 @@ export function prepareSchema(db: PostgresConnection, start: WriterStart): void 
   }
 }
 
-/** A database that another node's key wrote goes on under an origin that no other node writes. */
-function continueEpoch(db: PostgresConnection, { identity, freshEpoch, nowMs }: WriterStart): void {
-  const holder = () => db.prepare<[], string>('SELECT peer_id FROM log_state').pluck().get()!;
-  if (holder() === identity.peerId) return;
-  db.beginWrite();
-  try {
-    const before = holder();
-    if (before !== identity.peerId)
-      switchEpoch(db, { peerId: identity.peerId, epoch: freshEpoch, nowMs, reason: `moved from ${before}` });
-    db.exec('COMMIT');
-  } catch (error) {
-    if (db.inTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
+/**
+ * All daemons of a database are one node with one key: they write one chain. Another key would begin a new chain, and the
+ * daemons of the other one would take it back.
+ */
+function requireOwnNode(db: PostgresConnection, { identity }: WriterStart): void {
+  const holder = db.prepare<[], string>('SELECT peer_id FROM log_state').pluck().get();
+  if (holder === identity.peerId) return;
+  throw new DatabaseRefusedError(
+    `the database belongs to the node ${holder}, and this machine's key is that of ${identity.peerId}: give all daemons of a ` +
+      'database one key folder (SVC_KEY_DIR)',
+  );
 }

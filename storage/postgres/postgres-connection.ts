@@ -130,6 +130,11 @@ export class PostgresConnection implements Connection {
     return this.prepare('SELECT pg_current_snapshot()::text').pluck().get();
   }
 
+  lastNumberOf(table: string, column: string): number {
+    const asked = 'SELECT pg_sequence_last_value(pg_get_serial_sequence(?, ?)::regclass)';
+    return this.prepare<[string, string], number | null>(asked).pluck().get(table, column) ?? 0;
+  }
+
   sizeBytes(): number {
     return this.prepare<[], number>('SELECT pg_database_size(current_database())').pluck().get()!;
   }

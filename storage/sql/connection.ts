@@ -48,6 +48,8 @@ export interface Connection {
   makeRoom(nowMs: number): boolean;
   /** A value that changes with the commits of others. */
   othersCommits(): unknown;
+  /** The last number that a numbered column ever gave, also when its row is gone; 0 before the first. */
+  lastNumberOf(table: string, column: string): number;
   /** What the database takes on its disk. */
   sizeBytes(): number;
   /** One page of the engine's check of its own structures. */

@@ -17,6 +17,7 @@ export class SqliteConnection extends Database implements Connection {
   #file: FileIdentity | null = null;
   #relief: WalRelief | null = null;
   #texts: TextRows | null = null;
+  #lastNumber: Database.Statement<[string], number> | null = null;
 
   beginWrite(): void {
     this.#begin ??= this.prepare('BEGIN IMMEDIATE');
@@ -66,6 +67,13 @@ export class SqliteConnection extends Database implements Connection {
 
   othersCommits(): unknown {
     return this.pragma('data_version', { simple: true });
+  }
+
+  lastNumberOf(table: string): number {
+    this.#lastNumber ??= this.prepare<[string], number>(
+      'SELECT seq FROM sqlite_sequence WHERE name = ?',
+    ).pluck();
+    return this.#lastNumber.get(table) ?? 0;
   }
 
   sizeBytes(): number {

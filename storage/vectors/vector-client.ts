@@ -102,8 +102,8 @@ export class VectorClient {
 
   #running(): Worker {
     if (this.#worker !== null) return this.#worker;
-    const { path, model, dim, bytesMax } = this.#options;
-    const workerData: VectorThreadData = { path, model, dim, bytesMax };
+    const { place, model, dim, bytesMax } = this.#options;
+    const workerData: VectorThreadData = { place, model, dim, bytesMax };
     // stdout may carry a protocol, so output of libraries in the thread must not reach it.
     const worker = new Worker(new URL('./vector-thread.js', import.meta.url), { workerData, stdout: true });
     worker.on('message', (reply: VectorReply) => {

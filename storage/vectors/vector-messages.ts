@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Failure } from '../../protocol/base/result.js';
+import type { DatabasePlace } from '../open/open.js';
 import type { VectorRequest } from './vector-follower.js';
 
 /** The data that starts the thread. */
 export const vectorThreadDataSchema = z.object({
-  /** The SQLite file. */
-  path: z.string().min(1),
+  /** From this program, so not parsed. */
+  place: z.custom<DatabasePlace>(),
   model: z.string().min(1),
   dim: z.int().min(1),
   bytesMax: z.int().positive().optional(),

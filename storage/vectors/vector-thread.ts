@@ -1,8 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { fail, type Result } from '../../protocol/base/result.js';
-import { openSqlite } from '../sqlite/open-sqlite.js';
-import type { SqliteConnection } from '../sqlite/sqlite-connection.js';
-import { sqliteCode } from '../sqlite/sqlite-errors.js';
+import { openForReading } from '../open/open.js';
+import type { Connection } from '../sql/connection.js';
 import { VectorFollower } from './vector-follower.js';
 import { type VectorCall, type VectorReply, vectorThreadDataSchema } from './vector-messages.js';
 
@@ -14,11 +13,11 @@ const port = parentPort;
 if (port === null) throw new Error('the vector thread needs a parent');
 const data = vectorThreadDataSchema.parse(workerData);
 let follower: VectorFollower | null = null;
-let database: SqliteConnection | null = null;
+let database: Connection | null = null;
 
 function open(): VectorFollower {
   if (follower !== null) return follower;
-  database = openSqlite(data.path, { readonly: true, fileMustExist: true });
+  database = openForReading(data.place);
   const source = { model: data.model, dim: data.dim };
   follower = new VectorFollower(
     database,
@@ -31,12 +30,14 @@ function attempt<T>(act: (follower: VectorFollower) => Result<T>): Result<T> {
   try {
     return act(open());
   } catch (error) {
-    const code = sqliteCode(error);
-    if (code === null) throw error;
+    if (database?.faultOf(error) === null) throw error;
     database?.close();
     database = null;
     follower = null;
-    return fail('DATABASE_ERROR', `vector search cannot read the database: ${code}`);
+    return fail(
+      'DATABASE_ERROR',
+      `vector search cannot read the database: ${(error as { code?: string }).code}`,
+    );
   }
 }
 

@@ -45,7 +45,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['replication'],
     [''],
   ],
-  storage: [[''], ['sql'], ['postgres', 'sqlite'], ['vectors']],
+  storage: [[''], ['sql'], ['sqlite'], ['postgres'], ['open'], ['vectors']],
   actors: [
     ['core'],
     ['coordination', 'hooks', 'streams', 'storage', 'jobs', 'maintenance', 'webhooks'],
@@ -127,7 +127,8 @@ describe('floors', () => {
         file.valueImports
           .filter(
             (specifier) =>
-              specifier.startsWith('.') && /^storage\/(sql|sqlite|postgres)\//.test(file.resolve(specifier)),
+              specifier.startsWith('.') &&
+              /^storage\/(sql|sqlite|postgres|open)\//.test(file.resolve(specifier)),
           )
           .map((specifier) => `${file.path} imports ${specifier}`),
       );

@@ -80,7 +80,7 @@ export class MemoryClient {
     if (!opened.ok) throw new Error(opened.error.message);
     const embedder = opened.value;
     const vectors = new VectorClient({
-      path: join(home, 'mnemesh.db'),
+      place: { engine: 'sqlite', path: join(home, 'mnemesh.db'), synchronous: 'FULL' },
       model: embedder.model,
       dim: embedder.dim,
       clock: systemClock,

@@ -75,11 +75,10 @@ async function threaded(): Promise<StoreUnderTest> {
   const { path, clock, open, setNow, onClosed } = fixture();
   open().close();
   const data = {
-    path,
+    place: { engine: 'sqlite' as const, path, synchronous: 'FULL' as const },
     peerId: PEER,
     keyDir: join(dirname(path), 'keys'),
     policy: UNLIMITED,
-    synchronous: 'FULL' as const,
   };
   const options = {
     clock,

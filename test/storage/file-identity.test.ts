@@ -3,7 +3,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
-import { openForWriting } from '../../node/threads/open-for-writing.js';
+import { openAs } from '../../node/threads/open-database.js';
 import { Writer } from '../../storage/sql/writer.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { storing, UNLIMITED } from '../support/memories.js';
@@ -12,7 +12,9 @@ it('acknowledges nothing while the database file is gone or another one has its 
   const folder = temporaryFolder('file-identity');
   const path = join(folder, 'mnemesh.db');
   const aside = join(folder, 'aside.db');
-  const db = openForWriting(path, 'peer-0000000000000001', { busyTimeoutMs: 100, synchronous: 'FULL' });
+  const db = openAs({ engine: 'sqlite', path, synchronous: 'FULL' }, 'peer-0000000000000001', {
+    busyTimeoutMs: 100,
+  });
   const writer = new Writer({
     db,
     crypto: systemCrypto,

@@ -3,13 +3,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemCrypto } from '../../node/seams.js';
-import { openForWriting } from '../../node/threads/open-for-writing.js';
+import { openAs } from '../../node/threads/open-database.js';
 import { DEFAULT_NODE_POLICY } from '../../protocol/decide/node-policy.js';
 import { chargedBytes } from '../../protocol/identity/quota.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { Reader } from '../../storage/sql/reader.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from '../../storage/sql/rows.js';
 import { Writer } from '../../storage/sql/writer.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { storing } from '../support/memories.js';
 
@@ -19,12 +19,14 @@ const quota = { memoriesPerDay: 3, storageBytes: 1e9, linksPerDay: 1, registrati
 describe('the quotas at the end of a day', () => {
   const folder = temporaryFolder('quota-day');
   const path = join(folder, 'mnemesh.db');
-  let connections: SqliteConnection[];
+  let connections: Connection[];
   let writers: Writer[];
   let n = 0;
   before(() => {
     connections = [1, 2].map(() =>
-      openForWriting(path, 'peer-0000000000000001', { busyTimeoutMs: 1000, synchronous: 'OFF' }),
+      openAs({ engine: 'sqlite', path, synchronous: 'OFF' }, 'peer-0000000000000001', {
+        busyTimeoutMs: 1000,
+      }),
     );
     writers = connections.map(
       (db) =>

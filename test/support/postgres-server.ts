@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort, temporaryFolder } from './daemon-process.js';
+import { event, until } from './wait.js';
 
 const execute = promisify(execFile);
 
@@ -80,15 +81,14 @@ export class PostgresServer {
     );
     process.once('exit', () => server.kill('SIGQUIT'));
     let said = '';
-    await new Promise<void>((resolve, reject) => {
-      server.stderr.on('data', (bytes: Buffer) => {
-        said = (said + String(bytes)).slice(-4000);
-        if (said.includes('ready to accept connections')) resolve();
-      });
-      server.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+    server.stderr.on('data', (bytes: Buffer) => {
+      said = (said + String(bytes)).slice(-4000);
     });
-    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+    await until('the server takes connections', () => said.includes('ready to accept connections'), {
+      seen: () => said,
+    });
     return new PostgresServer(`postgres://postgres@127.0.0.1:${port}`, server.pid!, async () => {
+      const ended = event('the server ends', server, 'exit');
       server.kill('SIGINT');
       await ended;
       rmSync(folder, { recursive: true, force: true });

@@ -128,7 +128,7 @@ export class LocalReads {
   private readonly statements: Statements;
   private readonly find: FindRows;
 
-  constructor(db: Connection) {
+  constructor(private readonly db: Connection) {
     this.statements = new Statements(db);
     this.find = new FindRows(this.statements);
   }
@@ -143,15 +143,13 @@ export class LocalReads {
   }
 
   lastNumber(of: string): number {
-    return lastNumber(this.statements, kindOf(of));
+    return lastNumber(this.db, kindOf(of));
   }
 }
 
 /** The last number that a numbered kind ever gave, also when its row is gone. */
-export const lastNumber = (statements: Statements, { table }: Pick<LocalKind, 'table'>): number =>
-  (statements.get('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table) as
-    | number
-    | undefined) ?? 0;
+export const lastNumber = (db: Connection, { table, key }: Pick<LocalKind, 'table' | 'key'>): number =>
+  db.lastNumberOf(table, key[0]!);
 
 function sourceOf(name: string): RowSource {
   const source = localSourceOf(name);

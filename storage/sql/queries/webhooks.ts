@@ -116,11 +116,11 @@ function groupsOf(subscriptions: readonly Subscription[]) {
 }
 
 export function announcedSince(
-  { statements, find }: QueryParts,
+  { db, statements, find }: QueryParts,
   { after, limit }: AnnouncedSince,
 ): Answers['announced-since'] {
   const active = all(find, { status: 'active' });
-  const lastSeq = lastNumber(statements, announcedKind);
+  const lastSeq = lastNumber(db, announcedKind);
   const begins = after ?? Math.min(lastSeq, ...active.map(({ passed_seq }) => passed_seq));
   const groups = groupsOf(active);
   const isRegistered = registry(statements);
@@ -226,11 +226,11 @@ function pageOf<T extends { readonly payload: string }>(rows: Iterable<T>) {
 }
 
 export function dueSubscriptions(
-  { statements, find }: QueryParts,
+  { db, find }: QueryParts,
   { nowMs, limit, ofOwner, except, waiting }: DueSubscriptions,
 ): Answers['due-subscriptions'] {
   const any = find.any(SUBSCRIPTIONS);
-  const lastSeq = lastNumber(statements, announcedKind);
+  const lastSeq = lastNumber(db, announcedKind);
   const revision = find.one(LIST, [1])?.revision ?? 0;
   if (!any) return { ids: [], any, lastSeq, revision };
   const served = new Set(except);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
-import { openForWriting } from '../../../node/threads/open-for-writing.js';
+import { openAs } from '../../../node/threads/open-database.js';
 import { SCHEMA_VERSION } from '../../../protocol/base/schema-version.js';
 import { Writer } from '../../../storage/sql/writer.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
@@ -61,7 +61,9 @@ describe('a database that changed under an open daemon', () => {
 
 it('takes no write in a process that writes by itself, until the version is its own again', () => {
   const path = join(temporaryFolder('own-version'), 'mnemesh.db');
-  const db = openForWriting(path, 'peer-0000000000000001', { busyTimeoutMs: 100, synchronous: 'FULL' });
+  const db = openAs({ engine: 'sqlite', path, synchronous: 'FULL' }, 'peer-0000000000000001', {
+    busyTimeoutMs: 100,
+  });
   const reportBug = (error: unknown) => {
     throw error;
   };

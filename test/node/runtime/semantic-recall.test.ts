@@ -105,7 +105,7 @@ describe('recall by meaning', () => {
     const embedder = new BuiltinEmbedder({ ...seams, log, entry });
     const vectors = new VectorClient({
       ...seams,
-      path: join(home, 'mnemesh.db'),
+      place: { engine: 'sqlite', path: join(home, 'mnemesh.db'), synchronous: 'FULL' },
       model: embedder.model,
       dim: embedder.dim,
     });

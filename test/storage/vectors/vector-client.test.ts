@@ -10,7 +10,7 @@ const soon = () => realClock.monotonicMs() + 30_000;
 
 function clientOf(path: string, dim = 2): VectorClient {
   return new VectorClient({
-    path,
+    place: { engine: 'sqlite', path, synchronous: 'FULL' },
     model: MODEL,
     dim,
     bytesMax: undefined,

@@ -289,7 +289,8 @@ test('when the embedder dies, the next report says degraded and not loaded, and 
   const entry = new URL(`data:text/javascript,${encodeURIComponent(MORTAL_THREAD)}`);
   const embedder = new BuiltinEmbedder({ ...seams, log: recordingLog(), entry });
   const dbPath = join(home, 'mnemesh.db');
-  const vectors = new VectorClient({ ...seams, path: dbPath, model: embedder.model, dim: embedder.dim });
+  const place = { engine: 'sqlite', path: dbPath, synchronous: 'FULL' } as const;
+  const vectors = new VectorClient({ ...seams, place, model: embedder.model, dim: embedder.dim });
   let semantic: LocalSemantics | null = null;
   await withNode(
     async (node) => {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { systemCrypto } from '../../../node/seams.js';
-import { openForWriting } from '../../../node/threads/open-for-writing.js';
+import { openAs } from '../../../node/threads/open-database.js';
 import { detailsOf, type Result } from '../../../protocol/base/result.js';
 import { DEFAULT_NODE_POLICY } from '../../../protocol/decide/node-policy.js';
 import type { Command, OutcomeOf } from '../../../protocol/release.js';
 import { repairOf } from '../../../protocol/replication/repair-subjects.js';
+import type { Connection } from '../../../storage/sql/connection.js';
 import { Writer } from '../../../storage/sql/writer.js';
-import type { SqliteConnection } from '../../../storage/sqlite/sqlite-connection.js';
 import {
   type DaemonProcess,
   freePort,
@@ -135,11 +135,13 @@ describe('the ledger of written bytes', () => {
   const HOUR = 3_600_000;
   const path = join(temporaryFolder('m5-ledger'), 'mnemesh.db');
   const viewer = { all: false, agentId: 'ai:writer', asNamespace: null };
-  let connections: SqliteConnection[];
+  let connections: Connection[];
   let writers: Writer[];
   before(() => {
     connections = [1, 2].map(() =>
-      openForWriting(path, 'peer-0000000000000001', { busyTimeoutMs: 1000, synchronous: 'OFF' }),
+      openAs({ engine: 'sqlite', path, synchronous: 'OFF' }, 'peer-0000000000000001', {
+        busyTimeoutMs: 1000,
+      }),
     );
     const quota = { memoriesPerDay: 100, storageBytes: 2000, linksPerDay: 1, registrationsPerDay: 3 };
     const policy = { ...DEFAULT_NODE_POLICY, quota };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemCrypto } from '../../../node/seams.js';
-import { openForWriting } from '../../../node/threads/open-for-writing.js';
+import { openAs } from '../../../node/threads/open-database.js';
 import { Writer } from '../../../storage/sql/writer.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { storing, UNLIMITED } from '../../support/memories.js';
@@ -113,8 +113,12 @@ describe('characters that leave no mark', () => {
 
 it('reads rows of an earlier release whose names are not composed', async () => {
   const home = temporaryFolder('older-names');
-  const options = { busyTimeoutMs: 100, synchronous: 'FULL' } as const;
-  const db = openForWriting(join(home, 'mnemesh.db'), 'peer-0000000000000001', options);
+  const options = { busyTimeoutMs: 100 };
+  const db = openAs(
+    { engine: 'sqlite', path: join(home, 'mnemesh.db'), synchronous: 'FULL' },
+    'peer-0000000000000001',
+    options,
+  );
   const reportBug = (error: unknown) => {
     throw error;
   };

@@ -1,0 +1,73 @@
+import type { ConfigProblem } from './config-problem.js';
+import type { Secret } from './secret.js';
+import { readSecretFile, type SecretFileProblem } from './secret-file.js';
+import type { Origin } from './setting-origin.js';
+import type { Settings } from './settings.js';
+
+const FILE_VARIABLE = 'SVC_STORE_URL_FILE';
+
+/** What is wrong with the file of an address, and what to do. */
+const FILE_PROBLEMS: Readonly<Record<SecretFileProblem, readonly [what: string, fix: string]>> = {
+  missing: ['does not exist', 'write the address into that file, then chmod 600 it'],
+  'lax-mode': ['is looser than mode 0600 and is refused', 'chmod 600 that file'],
+  unreadable: ['cannot be read', 'let the user of the node own that file'],
+  empty: ['has no address on its first line', 'write the address on its first line'],
+};
+
+/**
+ * The address of the database server: the flag, the file that a variable names, the variable, the configuration file. A file that
+ * cannot be used is fatal: the node would begin with an empty database of its own.
+ */
+export function takeStoreUrl(
+  settings: Record<string, unknown>,
+  origins: Map<keyof Settings, Origin>,
+  problems: ConfigProblem[],
+): void {
+  const path = settings['storeUrlFile'] as string | null;
+  if (path !== null && origins.get('storeUrl')?.source !== 'flag') {
+    const read = readSecretFile(path, 0o600);
+    if (read.ok) {
+      settings['storeUrl'] = read.secret;
+      origins.set('storeUrl', { source: 'environment', name: FILE_VARIABLE });
+    } else {
+      const [what, fix] = FILE_PROBLEMS[read.problem];
+      problems.push({
+        ...{ code: 'CONFIG_STORE_URL_FILE', level: 'fatal', fix },
+        message: `${FILE_VARIABLE}: the file ${path} ${what}`,
+      });
+    }
+  }
+  const url = settings['storeUrl'] as Secret | null;
+  const why = url === null ? null : storeUrlProblem(url.reveal());
+  if (why !== null) {
+    const fix = 'write it as postgres://user:password@host:5432/name';
+    const message = `the address of the database server ${why}`;
+    problems.push({ code: 'CONFIG_STORE_URL', level: 'fatal', message, fix });
+    settings['storeUrl'] = null;
+    return;
+  }
+  if (url === null || origins.get('dbPath')?.source === 'default') return;
+  const { name } = origins.get('dbPath')!;
+  problems.push({
+    ...{ code: 'CONFIG_TWO_DATABASES', level: 'fatal', fix: 'remove one of them' },
+    message: `${name ?? '--db'} names a file, and ${origins.get('storeUrl')?.name ?? '--store-url'} a database server: a node has one database`,
+  });
+}
+
+/** The address is not quoted, because it may hold a password. */
+function storeUrlProblem(value: string): string | null {
+  if (!/^postgres(ql)?:\/\//.test(value)) return 'must begin with postgres://';
+  if (!URL.canParse(value)) return 'must have the form postgres://user@host:5432/name';
+  return new URL(value).pathname.length > 1 ? null : 'must name a database after the host';
+}
+
+/** How a database is called where people read it, and by what processes know that they have the same one: no password. */
+export function databaseName({ dbPath, storeUrl }: Pick<Settings, 'dbPath' | 'storeUrl'>): string {
+  return storeUrl === null ? dbPath : shownStoreUrl(storeUrl);
+}
+
+/** An address of a server without its password and its parameters. */
+export function shownStoreUrl(url: Secret): string {
+  const { protocol, username, host, pathname } = new URL(url.reveal());
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
+}
