@@ -46,8 +46,9 @@ export function takeStoreUrl(
     settings['storeUrl'] = null;
     return;
   }
-  if (url === null || origins.get('dbPath')?.source === 'default') return;
-  const { name } = origins.get('dbPath')!;
+  // The file of a configuration is the default of its user; an address takes its place.
+  const { source, name } = origins.get('dbPath')!;
+  if (url === null || (source !== 'flag' && source !== 'environment')) return;
   problems.push({
     ...{ code: 'CONFIG_TWO_DATABASES', level: 'fatal', fix: 'remove one of them' },
     message: `${name ?? '--db'} names a file, and ${origins.get('storeUrl')?.name ?? '--store-url'} a database server: a node has one database`,

@@ -105,9 +105,16 @@ describe('the settings', () => {
   });
 });
 
+/** A file with the address of a database server. */
+const URL_FILE = join(folder, 'url');
+writeFileSync(URL_FILE, 'postgres://u:p@file/d\n', { mode: 0o600 });
+
 /** For every variable a text and the value that it means. */
 const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value: unknown])[]>> = {
   SVC_DB: [['/x/y.db', '/x/y.db']],
+  SVC_STORE_URL: [['postgres://u:p@h/d', 'secret:postgres://u:p@h/d']],
+  SVC_STORE_URL_FILE: [[URL_FILE, URL_FILE]],
+  SVC_POSTGRES_STATEMENT_TIMEOUT_SECS: [['0', 0]],
   SVC_KEY_DIR: [['/x/keys', '/x/keys']],
   SVC_HOST: [
     ['::1', '::1'],
@@ -256,6 +263,8 @@ describe('the environment', () => {
 describe('the configuration file', () => {
   const TOML = `
     db = "/file/x.db"
+    store_url = "postgres://u:p@file/d"
+    postgres_statement_timeout_secs = 7
     api_key = "file key"
     request_timeout_secs = 5
     llm_call_timeout_secs = 7
@@ -460,6 +469,8 @@ describe('the configuration file', () => {
       { namespacePattern: 'team/**', op: 'memory_store', agentPattern: '**', decision: 'deny', reason: 'no' },
     ],
     dbPath: '/file/x.db',
+    storeUrl: 'secret:postgres://u:p@file/d',
+    postgresStatementTimeoutMs: 7000,
     apiKey: 'secret:file key',
     adminAgentIds: ['ai:file', 'ai:two'],
     corsOrigins: ['https://a.example'],
