@@ -2,14 +2,19 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
+import { parseArgs } from 'node:util';
 import { at, PROJECT, say } from './project.mjs';
 import { TestReport } from './test-report.mjs';
 
-// Runs the built tests: all except the long ones, or with `--long` only the long ones. Other words are parts of paths: only
-// files whose path contains one of them run.
-const words = process.argv.slice(2);
-const long = words.includes('--long');
-const parts = words.filter((word) => !word.startsWith('--'));
+// Runs the built tests: all except the long ones, or with `--long` only the long ones; with `--store postgres` on a server that
+// is started for them. Other words are parts of paths: only files whose path contains one of them run.
+const {
+  values: { long, store = process.env.TEST_STORE ?? 'sqlite' },
+  positionals: parts,
+} = parseArgs({
+  options: { long: { type: 'boolean', default: false }, store: { type: 'string' } },
+  allowPositionals: true,
+});
 const TIMEOUT_MS = long ? 3_600_000 : 600_000;
 const TESTS = at('dist/test');
 
@@ -71,6 +76,18 @@ function entriesOf(paths) {
 }
 
 process.chdir(PROJECT);
+const server = store === 'postgres' ? await startServer() : null;
+// Read by test/support/test-store.ts.
+process.env.TEST_STORE = store;
+
+/** A server for the tests, which keeps nothing: each home has a database of its own there. */
+async function startServer() {
+  const { PostgresServer } = await import('../../dist/test/support/postgres-server.js');
+  const started = await PostgresServer.start(['fsync=off', 'max_connections=500']);
+  process.env.PG_TEST_URL = `${started.base}/postgres`;
+  return started;
+}
+
 const report = new TestReport(folderOf, (line) => process.stdout.write(`${line}\n`));
 // Each process has a stream of its events, which listens to this one.
 process.setMaxListeners(0);
@@ -92,6 +109,7 @@ await runAll(
   files.filter(isAlone).map((path) => ({ path, tests: [] })),
   1,
 );
+await server?.stop();
 const code = report.end() ? 0 : 1;
 // A pipe may not have taken the last lines yet.
 process.stdout.write('', () => process.exit(code));

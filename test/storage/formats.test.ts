@@ -12,6 +12,7 @@ import { tableCounts } from '../support/formats/format-tables.js';
 import { deleting, linking, storing, updating } from '../support/memories.js';
 import type { Replica } from '../support/replicas.js';
 import { scrubbed } from '../support/scrubbed.js';
+import { asSqlite } from '../support/test-store.js';
 
 const expected = keptFacts();
 
@@ -54,7 +55,7 @@ describe('the kept database', () => {
   });
   after(() => one.store.close());
 
-  const facts = () => databaseFacts(one.store, one.db);
+  const facts = () => databaseFacts(one.store, asSqlite(one.db));
   const inspected = () => {
     const { publicKey } = formatPeer('ash').signer;
     const found = inspectDatabase(path, expected.ended_at, systemCrypto, publicKey);
@@ -106,7 +107,7 @@ describe('the kept database', () => {
   });
 
   it('opens, and shows what it showed', async () => {
-    assert.deepEqual(tableCounts(one.db), { ...LATER_TABLES, ...expected.tables });
+    assert.deepEqual(tableCounts(asSqlite(one.db)), { ...LATER_TABLES, ...expected.tables });
     assertShown(await facts(), expected.facts);
   });
 
@@ -186,7 +187,9 @@ describe('the kept log', () => {
       parseRfc3339Ms(expected.ended_at)!,
     );
     await fresh.take(keptLog());
-    const there = JSON.parse(JSON.stringify(await databaseFacts(fresh.store, fresh.db))) as DatabaseFacts;
+    const there = JSON.parse(
+      JSON.stringify(await databaseFacts(fresh.store, asSqlite(fresh.db))),
+    ) as DatabaseFacts;
     const { facts } = expected;
     assert.deepEqual(logged(there), logged(facts));
     assert.deepEqual(replicated(there.memories), replicated(facts.memories));

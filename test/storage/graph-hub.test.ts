@@ -4,8 +4,8 @@ import { systemCrypto } from '../../node/seams.js';
 import { TRAVERSAL_LINKS_MAX, TRAVERSAL_MS_MAX } from '../../protocol/base/limits.js';
 import type { Viewer } from '../../protocol/base/viewer.js';
 import { KINDS } from '../../protocol/release.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { Reader } from '../../storage/sql/reader.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { addLinks, addMemories, graphDatabase } from '../support/graph.js';
 import { OPERATOR, tenant } from '../support/memories.js';
 
@@ -14,7 +14,7 @@ const NOW = '2026-06-01T00:00:00.000Z';
 const NO_MOMENT = { validAt: NOW, believedAt: null };
 
 describe('a memory with 50,000 links', { timeout: 180_000 }, () => {
-  let db: SqliteConnection;
+  let db: Connection;
   let reader: Reader;
   before(() => {
     db = graphDatabase();

@@ -7,6 +7,7 @@ import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import { aMemory, deleting, OPERATOR, storing, updating } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
+import { asSqlite } from '../support/test-store.js';
 
 const START_MS = 1_772_000_000_000;
 const policy = {
@@ -108,7 +109,7 @@ describe('operations of other nodes', () => {
     const common = await a.read();
     await b.apply(common);
     // The copy is taken here; what the original does next is lost with it.
-    const sql = a.db.serialize();
+    const sql = asSqlite(a.db).serialize();
     await a.run(rewriting(edited.id, 'lost with the disk'));
     await a.run(storing({ title: 'lost too' }));
     await exchange(a, b);
@@ -140,7 +141,7 @@ describe('operations of other nodes', () => {
     const memory = aMemory({ title: 'shared' });
     await a.run(storing(memory));
     for (const one of [lost, written, late]) await exchange(a, one);
-    const copy = a.db.serialize();
+    const copy = asSqlite(a.db).serialize();
     // One node hears what the original wrote, another what the copy that was put back wrote under the same numbers.
     const first = aMemory({ title: 'before it was put back' });
     await a.run(storing(first));

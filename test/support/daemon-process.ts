@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withStoreUrl } from './test-store.js';
 import { event, until, within } from './wait.js';
 
 /** The built command line, beside this file's own build. */
@@ -16,7 +17,7 @@ export function temporaryFolder(label: string): string {
   return folder;
 }
 
-/** The environment of a process under test: nothing of the developer's own configuration. */
+/** The environment of a process under test: nothing of the developer's own configuration, and the store that the tests run on. */
 export function cleanEnvironment(home: string, extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'));
   return {
@@ -28,9 +29,13 @@ export function cleanEnvironment(home: string, extra: Record<string, string> = {
     // Loads write more in a day than an agent may by default; tests of quotas set their own.
     SVC_MAX_MEMORIES_PER_DAY: '1000000000',
     SVC_MAX_STORAGE_BYTES: '1000000000000',
-    ...extra,
+    ...withStoreUrl(home, extra),
   };
 }
+
+/** A process that is given a file keeps it on every store. */
+export const withFile = (args: readonly string[], extra: Record<string, string> = {}) =>
+  args.some((word) => /^--db(=|$)/.test(word)) ? { SVC_STORE_URL: '', ...extra } : extra;
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -64,7 +69,7 @@ export async function startDaemonProcess(
   main = MAIN,
 ): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [main, 'serve', '--port', String(port), ...flags], {
-    env: cleanEnvironment(home, extra),
+    env: cleanEnvironment(home, withFile(flags, extra)),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onSpawn(child.pid);

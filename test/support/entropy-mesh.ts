@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import { type Mesh, openMesh } from '../../actors/mesh/mesh.js';
 import type { MeshEvent } from '../../actors/mesh/parts.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
@@ -9,6 +8,7 @@ import type { Peer } from '../../protocol/peers/peer.js';
 import { KINDS } from '../../protocol/release.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
 import type { PeerReply, PeerRequest } from '../../protocol/wire/transport.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { keptLog } from './mesh.js';
 import { TestRoster } from './receiver-node.js';
 import { type Replica, replica } from './replicas.js';
@@ -18,7 +18,7 @@ import { TestPeer } from './test-peer.js';
 export interface EntropyNode {
   readonly peerId: string;
   readonly replica: Replica;
-  readonly db: Database.Database;
+  readonly db: Connection;
   readonly mesh: Mesh;
   readonly roster: TestRoster;
   readonly log: ReturnType<typeof keptLog>;

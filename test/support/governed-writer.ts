@@ -4,8 +4,8 @@ import { type Failure, failed, ok, type Result } from '../../protocol/base/resul
 import type { NodeGovernance } from '../../protocol/decide/permissions.js';
 import type { Command } from '../../protocol/release.js';
 import { Writer } from '../../storage/sql/writer.js';
-import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { aMemory, OPERATOR, storing, UNLIMITED } from './memories.js';
+import { openTestDatabase } from './test-store.js';
 
 export const GOVERNED_NOW_MS = Date.parse('2026-03-04T05:06:07.000Z');
 
@@ -23,7 +23,7 @@ export function governedWriter(
   governance: Partial<NodeGovernance> = {},
   { path, peerId, nowMs }: Made = IN_MEMORY,
 ) {
-  const db = openDatabase({
+  const db = openTestDatabase({
     ...{ path, identity: { peerId }, nowMs, crypto: systemCrypto },
     ...{ freshEpoch: '0123456789abcdef', busyTimeoutMs: 100 },
   });

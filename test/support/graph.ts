@@ -1,12 +1,12 @@
 import { systemCrypto } from '../../node/seams.js';
-import { openDatabase } from '../../storage/sqlite/open-database.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
+import type { Connection } from '../../storage/sql/connection.js';
+import { openTestDatabase } from './test-store.js';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
 /** A database with the schema of the service, for rows that are inserted directly because they are many. */
-export const graphDatabase = (path = ':memory:'): SqliteConnection =>
-  openDatabase({
+export const graphDatabase = (path = ':memory:'): Connection =>
+  openTestDatabase({
     path,
     identity: { peerId: 'peer-graph' },
     nowMs: Date.parse(AT),
@@ -17,7 +17,7 @@ export const graphDatabase = (path = ':memory:'): SqliteConnection =>
   });
 
 /** Memories whose title is their id; with an owner they are private. */
-export function addMemories(db: SqliteConnection, ids: readonly string[], owner: string | null = null): void {
+export function addMemories(db: Connection, ids: readonly string[], owner: string | null = null): void {
   db.exec("INSERT OR IGNORE INTO namespaces (name) VALUES ('global')");
   const insert = db.prepare(
     `INSERT INTO memories (id, tier, namespace, title, content, created_at, updated_at, metadata, ns_id)
@@ -31,7 +31,7 @@ export function addMemories(db: SqliteConnection, ids: readonly string[], owner:
 
 /** Links that hold since the first of January 2026 and one second more each. */
 export function addLinks(
-  db: SqliteConnection,
+  db: Connection,
   links: readonly (readonly [source: string, target: string, relation: string])[],
 ): void {
   const insert = db.prepare(

@@ -9,12 +9,12 @@ import { type Job, jobKind } from '../../protocol/jobs/job-kind.js';
 import type { JobTypes } from '../../protocol/jobs/job-types.js';
 import type { JobOutcome } from '../../protocol/jobs/run-jobs.js';
 import { rowsOf } from '../../protocol/kinds/find.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { InlineStore } from '../../storage/sql/inline-store.js';
-import { openDatabase } from '../../storage/sqlite/open-database.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { FakeScheduler } from '../actors/fake-scheduler.js';
 import { recordingLog } from '../storage/vectors/real-seams.js';
 import { UNLIMITED } from './memories.js';
+import { openTestDatabase } from './test-store.js';
 
 /** Two types that need a model, and one that needs nothing. */
 export const TYPES: JobTypes = {
@@ -34,11 +34,11 @@ export interface JobProcess {
 export class JobsNode {
   readonly scheduler: FakeScheduler;
   readonly store: InlineStore;
-  readonly db: SqliteConnection;
+  readonly db: Connection;
 
   constructor(startMs = Date.parse('2026-03-01T12:00:00.000Z')) {
     this.scheduler = new FakeScheduler(startMs);
-    this.db = openDatabase({
+    this.db = openTestDatabase({
       ...{
         path: ':memory:',
         identity: { peerId: 'peer-00000000000000aa' },

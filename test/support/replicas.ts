@@ -6,19 +6,19 @@ import type { VerifiedOperation, WireOperation } from '../../protocol/log/wire-o
 import type { Command } from '../../protocol/release.js';
 import { KINDS } from '../../protocol/release.js';
 import type { ApplyOutcome } from '../../protocol/replication/apply-operations.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { InlineStore } from '../../storage/sql/inline-store.js';
 import { recordIndexes } from '../../storage/sql/kinds/record-table.js';
-import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { auditDatabase } from './log-audit.js';
 import { UNLIMITED } from './memories.js';
+import { openTestDatabase } from './test-store.js';
 import { THROWAWAY_FACTS } from './throwaway-kinds.js';
 
 /** A store in memory that is one of several replicas, with a clock of its own. */
 export interface Replica {
   readonly store: InlineStore;
-  readonly db: SqliteConnection;
+  readonly db: Connection;
   readonly kinds: Kinds;
   nowMs: number;
   /** Runs a command that must succeed. */
@@ -44,7 +44,7 @@ export function replica(name: string, nowMs: number, image?: Buffer, kinds: Kind
   const db =
     image !== undefined
       ? openSqlite(image)
-      : openDatabase({
+      : openTestDatabase({
           path: ':memory:',
           identity: { peerId: `peer-${name}` },
           nowMs,
@@ -59,7 +59,7 @@ export function replica(name: string, nowMs: number, image?: Buffer, kinds: Kind
 
 /** A replica over a database that is open already. */
 export function replicaOver(
-  db: SqliteConnection,
+  db: Connection,
   nowMs: number,
   signer: Signer | null = null,
   kinds: Kinds = KINDS,

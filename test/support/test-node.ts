@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadSettings, type SettingFlags } from '../../node/config/load-settings.js';
 import type { Services } from '../../node/pipeline/call.js';
 import { openInlineNode } from '../../node/runtime/inline-node.js';
+import { onTestStore } from './test-store.js';
 
 /** A node in memory with its home in a fresh folder; keyword mode and silent unless told otherwise. */
 export async function openTestNode(
@@ -23,7 +24,7 @@ export async function openTestNode(
     },
     { env: {} },
   );
-  const node = await openInlineNode(settings, 'mcp');
+  const node = await openInlineNode(onTestStore(settings), 'mcp');
   return {
     services: node.services,
     async close() {

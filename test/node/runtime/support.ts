@@ -1,13 +1,15 @@
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { loadSettings, type SettingFlags } from '../../../node/config/load-settings.js';
 import type { Settings } from '../../../node/config/settings.js';
+import type { Connection } from '../../../storage/sql/connection.js';
+import { onTestStore, openBeside } from '../../support/test-store.js';
 
 /** Settings of a node under test; keyword mode, silent and permissive unless told otherwise. */
 export const settingsFor = (home: string, changes: SettingFlags = {}): Settings =>
-  loadSettings(
-    { home, port: 0, embedBackend: 'none', requireAttestation: false, logLevel: 'silent', ...changes },
-    { env: {} },
+  onTestStore(
+    loadSettings(
+      { home, port: 0, embedBackend: 'none', requireAttestation: false, logLevel: 'silent', ...changes },
+      { env: {} },
+    ),
   );
 
 interface OwnerRow {
@@ -17,12 +19,12 @@ interface OwnerRow {
   readonly expires_at_ms: number;
 }
 
-/** Reads and changes the database file beside the nodes that use it. */
+/** Reads and changes the database beside the nodes that use it. */
 export class BesideDatabase {
-  private readonly db: Database.Database;
+  private readonly db: Connection;
 
   constructor(home: string) {
-    this.db = new Database(join(home, 'mnemesh.db'), { timeout: 5000 });
+    this.db = openBeside({ home });
   }
 
   owner(): OwnerRow | null {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Memory } from '../../../protocol/memory/memory.js';
 import { deleting, updating } from '../memories.js';
 import type { OperationChange } from '../test-peer.js';
+import { asSqlite } from '../test-store.js';
 import { type FormatCast, id } from './format-cast.js';
 import { carry, formatNode, formatPeer } from './format-node.js';
 
@@ -12,7 +13,7 @@ export async function putBack(cast: FormatCast): Promise<void> {
   const shared = await cast.store(cast.cedar, { title: 'Shared before it was put back', tier: 'long' });
   await cast.exchange(ash, birch, cast.cedar);
   const copy = join(cast.folder, 'cedar-again.db');
-  cast.cedar.db.pragma('wal_checkpoint(TRUNCATE)');
+  asSqlite(cast.cedar.db).pragma('wal_checkpoint(TRUNCATE)');
   copyFileSync(cast.cedar.path, copy);
   await cast.store(cast.cedar, { title: 'Written and lost with the disk', tier: 'long' });
   await cast.run(cast.cedar, updating(shared, { content: 'edited and lost with the disk' }));

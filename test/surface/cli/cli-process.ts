@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cleanEnvironment, MAIN } from '../../support/daemon-process.js';
+import { cleanEnvironment, MAIN, withFile } from '../../support/daemon-process.js';
 import { within } from '../../support/wait.js';
 import { type Finished, runInTurn } from './commands-in-turn.js';
 
@@ -21,7 +21,7 @@ export function run(home: string, args: readonly string[], options: RunOptions =
   if (Object.keys(options.env ?? {}).some((name) => name.startsWith('NODE_')))
     return runAlone(home, args, options);
   const env = Object.fromEntries(
-    Object.entries(cleanEnvironment(home, options.env)).filter(
+    Object.entries(cleanEnvironment(home, withFile(args, options.env))).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     ),
   );
@@ -31,7 +31,9 @@ export function run(home: string, args: readonly string[], options: RunOptions =
 
 /** Runs one command to its end, in a process of its own. */
 export function runAlone(home: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: cleanEnvironment(home, options.env) });
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: cleanEnvironment(home, withFile(args, options.env)),
+  });
   let out = '';
   let err = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
