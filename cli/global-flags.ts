@@ -2,13 +2,14 @@ import type { ConfigProblem } from '../node/config/config-problem.js';
 import { type ConfigSources, loadSettings, type SettingFlags } from '../node/config/load-settings.js';
 import type { Settings } from '../node/config/settings.js';
 import type { ParsedArguments } from './arguments.js';
-import type { DocumentedFlag } from './command.js';
+import { type DocumentedFlag, PROGRAM } from './command.js';
 import { settingFlag } from './setting-flags.js';
 import { printable } from './views/text.js';
 
 /** Flags that every command takes. */
 export const GLOBAL_FLAGS: readonly DocumentedFlag[] = [
   settingFlag('dbPath'),
+  settingFlag('storeUrl'),
   { name: 'config', kind: 'value', value: 'path', path: 'file', doc: 'Configuration file (SVC_CONFIG)' },
   settingFlag('agentId'),
   { name: 'json', kind: 'switch', doc: 'Print the answer as one JSON document' },
@@ -45,7 +46,14 @@ export function settingSources(
   flags: SettingFlags = {},
 ): [SettingFlags, ConfigSources] {
   const dbPath = flagValue(parsed, 'db');
-  const given = { ...flags, ...(dbPath === undefined ? {} : { dbPath }) };
+  const storeUrl = flagValue(parsed, 'store-url');
+  // Every user of the machine sees the words of a process, and an address may hold a password.
+  if (storeUrl !== undefined) process.title = PROGRAM;
+  const given = {
+    ...flags,
+    ...(dbPath === undefined ? {} : { dbPath }),
+    ...(storeUrl === undefined ? {} : { storeUrl }),
+  };
   return [given, { configPath: flagValue(parsed, 'config') }];
 }
 

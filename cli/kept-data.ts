@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { ttlSecondsOf } from '../node/config/life-policy.js';
 import type { Settings } from '../node/config/settings.js';
+import { isAbsent } from '../node/config/store-url.js';
 import type { Terminal } from './terminal.js';
 
 /** How long memories are kept under these settings, in one line. */
@@ -30,7 +31,7 @@ function spanOf(seconds: number | null): string {
  * has run.
  */
 export function firstRun(settings: Settings, terminal: Terminal): { told(): Promise<void> } {
-  const isNew = terminal.talks && settings.dbPath !== ':memory:' && !existsSync(settings.dbPath);
+  const isNew = terminal.talks && isAbsent(settings);
   return {
     async told() {
       if (!isNew || !existsSync(settings.dbPath)) return;

@@ -23,6 +23,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   restore: async () => (await import('./restore-command.js')).restoreCommand,
   completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),
   man: async () => (await import('./man-command.js')).manCommand(NATIVE_COMMANDS),
+  'schema-init': async () => (await import('./schema-init-command.js')).schemaInitCommand,
   repair: async () => (await import('./repair-command.js')).repairCommand,
   reembed: async () => (await import('./reembed-command.js')).reembedCommand,
   curator: async () => (await import('./curator-command.js')).curatorCommand,

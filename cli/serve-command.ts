@@ -2,6 +2,7 @@ import { basename, relative } from 'node:path';
 import { inspectConfiguration } from '../node/config/load-settings.js';
 import { warnOfLooseModes } from '../node/config/loose-modes.js';
 import type { Settings } from '../node/config/settings.js';
+import { databaseName } from '../node/config/store-url.js';
 import { findDaemon } from '../node/local/daemon-connection.js';
 import { stderrLog } from '../node/log.js';
 import { systemClock, systemCrypto, systemScheduler } from '../node/seams.js';
@@ -65,7 +66,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const url = urlOf(daemon.address, settings.tlsCert !== null);
   await terminal.print(
     isSet(parsed, 'json')
-      ? `${JSON.stringify({ url, ...daemon.address, db: settings.dbPath, home: settings.home })}\n`
+      ? `${JSON.stringify({ url, ...daemon.address, db: databaseName(settings), home: settings.home })}\n`
       : greeting(url, { settings, ...sameNode(configuration), isSecond: other !== null }),
   );
   return ok(await daemon.stopped);
@@ -89,7 +90,7 @@ function greeting(url: string, { settings, before, after, isSecond }: Greeted): 
   const program = before + invocation();
   return [
     `${PROGRAM} ${VERSION} listens on ${url}`,
-    `data: ${settings.dbPath}`,
+    `data: ${databaseName(settings)}`,
     ...(isSecond ? [SECOND] : []),
     `memories are kept ${keptFor(settings)}`,
     '',

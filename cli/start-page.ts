@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Settings } from '../node/config/settings.js';
+import { databaseName, isAbsent } from '../node/config/store-url.js';
 import { commandCaller, localIdentity } from '../node/identity/local-caller.js';
 import { findDaemon } from '../node/local/daemon-connection.js';
 import { memoryStats } from '../node/operations/meta/memory-stats.js';
@@ -35,7 +35,8 @@ async function start(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const settings = settingsFor(parsed);
   const state = await stateOf(settings, flagValue(parsed, 'agent-id') ?? null);
   if (!state.ok) return failed(state.error);
-  const { home, dbPath: db } = settings;
+  const { home } = settings;
+  const db = databaseName(settings);
   await terminal.print(
     isSet(parsed, 'json')
       ? `${JSON.stringify({ version: VERSION, home, db, ...state.value })}\n`
@@ -47,7 +48,7 @@ async function start(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
 async function stateOf(settings: Settings, agentId: string | null): Promise<Result<HomeState>> {
   const daemon = await findDaemon(settings, systemCrypto, systemScheduler);
   daemon?.close();
-  if (daemon === null && (settings.dbPath === ':memory:' || !existsSync(settings.dbPath))) {
+  if (daemon === null && (settings.dbPath === ':memory:' || isAbsent(settings))) {
     return ok({ memories: 0, namespaces: 0, daemon: false });
   }
   const runner = openRunner(settings, async () => {
@@ -104,9 +105,7 @@ function page(settings: Settings, { memories, namespaces, daemon }: HomeState, c
           rows: [
             [
               'data',
-              existsSync(settings.dbPath)
-                ? settings.dbPath
-                : `${settings.dbPath} (made by the first command)`,
+              isAbsent(settings) ? `${settings.dbPath} (made by the first command)` : databaseName(settings),
             ],
             ['memories', memories === 0 ? 'none' : held],
             ['kept', keptFor(settings)],

@@ -1,4 +1,5 @@
 import { createReadStream, realpathSync, statSync } from 'node:fs';
+import { besideDatabase } from '../../node/config/store-url.js';
 import type { Caller } from '../../node/identity/caller.js';
 import { systemCrypto, systemRandom } from '../../node/seams.js';
 import { storeNamespaceProblem } from '../../protocol/base/ids.js';
@@ -90,9 +91,9 @@ async function importAny(parsed: ParsedArguments, terminal: Terminal): Promise<R
   const misplaced = misplacedFlag(parsed, found.value.format);
   if (misplaced !== null) return misplaced;
   if (found.value.format === 'mnemesh') {
-    const { dbPath } = settingsFor(parsed);
+    const journals = besideDatabase(settingsFor(parsed));
     const beginning = { format: 'mnemesh', path: shown(path), namespace: '', source: exportAt(path) };
-    const begin = () => RunJournal.begin(dbPath, beginning);
+    const begin = () => RunJournal.begin(journals, beginning);
     return importOwnExport(parsed, terminal, { file: files.value[0]!, begin });
   }
   return importForeign(parsed, terminal, { path, found: found.value, problems });
@@ -142,7 +143,7 @@ async function importForeign(
   const [other] = found.others;
   const more = found.others.length > 1 ? ` and ${found.others.length - 1} more` : '';
   if (other !== undefined) report.notice(`${other}${more}: not ${found.format}, left out`);
-  const { dbPath } = settingsFor(parsed);
+  const journals = besideDatabase(settingsFor(parsed));
   const done = await withLocalRunner(parsed, (runner, caller) => {
     const place = placeOf(path);
     const source = sourceOf(place, found.format, namespace, caller);
@@ -151,7 +152,7 @@ async function importForeign(
       isPiped: place === PIPE,
       folders: isSet(parsed, 'folders'),
       tier: flagValue(parsed, 'tier') ?? 'long',
-      begin: () => RunJournal.begin(dbPath, { format: found.format, path: shown(path), namespace, source }),
+      begin: () => RunJournal.begin(journals, { format: found.format, path: shown(path), namespace, source }),
     });
     return readAll(found.files, importer, report);
   });
@@ -225,15 +226,15 @@ async function readAll(
 }
 
 async function undo(parsed: ParsedArguments, terminal: Terminal, name: string): Promise<Result<number>> {
-  const { dbPath } = settingsFor(parsed);
-  const run = runNamed(dbPath, name);
+  const journals = besideDatabase(settingsFor(parsed));
+  const run = runNamed(journals, name);
   if (run === null) {
     const message = `there is no import "${name}" on this database; mnemesh import --runs lists them`;
     return fail('NOT_FOUND', message);
   }
   const dryRun = isSet(parsed, 'dry-run');
   const report = new UndoReport(run.run, dryRun);
-  const later = runsOf(dbPath)
+  const later = runsOf(journals)
     .filter(({ began_at }) => began_at > run.began_at)
     .reverse();
   const done = await withLocalRunner(parsed, (runner, caller) =>
@@ -242,7 +243,7 @@ async function undo(parsed: ParsedArguments, terminal: Terminal, name: string): 
       : undoImport({ runner, caller }, run, { report, dryRun, later }),
   );
   if (!done.ok) return fail(done.error.code, `${done.error.message}; ${report.sentence()} before that`);
-  if (!dryRun) RunJournal.undone(dbPath, run.run, report.versions);
+  if (!dryRun) RunJournal.undone(journals, run.run, report.versions);
   if (isSet(parsed, 'json')) await terminal.print(`${JSON.stringify(report.json())}\n`);
   else {
     for (const line of report.reasons) await terminal.complain(`${line}\n`);
@@ -252,7 +253,7 @@ async function undo(parsed: ParsedArguments, terminal: Terminal, name: string): 
 }
 
 async function listRuns(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
-  const runs = runsOf(settingsFor(parsed).dbPath).map(
+  const runs = runsOf(besideDatabase(settingsFor(parsed))).map(
     ({ rows: _rows, calls: _calls, restored: _restored, source: _source, ...run }) => run,
   );
   if (isSet(parsed, 'json')) {

@@ -52,13 +52,13 @@ export class RunJournal {
     readonly run: string,
   ) {}
 
-  static folderOf = (dbPath: string): string => `${dbPath}.imports`;
+  static folderOf = (database: string): string => `${database}.imports`;
 
   /** Begins a run, or goes on with one of the same source that did not end. */
-  static begin(dbPath: string, beginning: Beginning): RunJournal {
-    const folder = RunJournal.folderOf(dbPath);
+  static begin(database: string, beginning: Beginning): RunJournal {
+    const folder = RunJournal.folderOf(database);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const open = runsOf(dbPath).find(
+    const open = runsOf(database).find(
       (run) => run.source === beginning.source && run.ended_at === null && run.undone_at === null,
     );
     if (open !== undefined) return new RunJournal(folder, open.run);
@@ -88,8 +88,8 @@ export class RunJournal {
     this.append({ done, ended_at: instantFromMs(systemClock.nowMs()) });
   }
 
-  static undone(dbPath: string, run: string, restored: ReadonlyMap<string, number>): void {
-    new RunJournal(RunJournal.folderOf(dbPath), run).append({
+  static undone(database: string, run: string, restored: ReadonlyMap<string, number>): void {
+    new RunJournal(RunJournal.folderOf(database), run).append({
       undone_at: instantFromMs(systemClock.nowMs()),
       ...(restored.size === 0 ? {} : { restored: Object.fromEntries(restored) }),
     });
@@ -103,8 +103,8 @@ export class RunJournal {
 }
 
 /** The runs on a database, the last one first. */
-export function runsOf(dbPath: string): ImportRun[] {
-  const folder = RunJournal.folderOf(dbPath);
+export function runsOf(database: string): ImportRun[] {
+  const folder = RunJournal.folderOf(database);
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .flatMap((name) => {
@@ -115,8 +115,8 @@ export function runsOf(dbPath: string): ImportRun[] {
 }
 
 /** A run by its id; null when this database knows none of that name. */
-export function runNamed(dbPath: string, run: string): ImportRun | null {
-  const folder = RunJournal.folderOf(dbPath);
+export function runNamed(database: string, run: string): ImportRun | null {
+  const folder = RunJournal.folderOf(database);
   return NAME.test(run) && existsSync(fileOf(folder, run)) ? runOf(folder, run) : null;
 }
 

@@ -14,7 +14,7 @@ import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag, Positional } from '../command.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet, settingSources } from '../global-flags.js';
-import { passingProgram, shellWord } from '../start-hints.js';
+import { keptServer, passingProgram, shellWord } from '../start-hints.js';
 import type { Terminal } from '../terminal.js';
 import { HOOKS, hookPlace, instructionsPlace, PLACES, type Place, type Start } from './clients.js';
 import { lineChanges } from './line-changes.js';
@@ -246,14 +246,19 @@ function startOf(parsed: ParsedArguments, place: Place): Result<Start> {
   const isNamed = (key: 'home' | 'dbPath') =>
     ['flag', 'environment'].includes(origins.get(key)?.source ?? '');
   const db = isNamed('dbPath') ? ['--db', settings.dbPath] : [];
+  const server = keptServer({ settings, origins });
+  if (!server.ok) return failed(server.error);
   const [command, ...args] = program;
   const agentId = agentOf(parsed, place);
   const problem = agentIdProblem(agentId);
   if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['agent_id'] });
   return ok({
     command: command!,
-    args: [...args, 'mcp', ...db],
-    env: { SVC_AGENT_ID: agentId, ...(isNamed('home') ? { SVC_HOME: settings.home } : {}) },
+    args: [...args, 'mcp', ...db, ...server.value.words],
+    env: {
+      ...{ SVC_AGENT_ID: agentId, ...server.value.env },
+      ...(isNamed('home') ? { SVC_HOME: settings.home } : {}),
+    },
   });
 }
 

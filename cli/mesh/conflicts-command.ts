@@ -115,7 +115,7 @@ async function take(parsed: ParsedArguments, id: string, terminal: Terminal): Pr
 
 /** The flags of every command, for the command that runs instead. */
 const passedOn = (parsed: ParsedArguments): readonly string[] => [
-  ...['db', 'config', 'agent-id'].flatMap((name) => {
+  ...['db', 'store-url', 'config', 'agent-id'].flatMap((name) => {
     const value = flagValue(parsed, name);
     return value === undefined ? [] : [`--${name}=${value}`];
   }),

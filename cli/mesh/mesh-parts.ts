@@ -139,7 +139,7 @@ export function keepQuorum(parsed: ParsedArguments, writes: number | null): void
 export async function serveAfter(parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
   if (!isSet(parsed, 'serve')) return ok(0);
   const { serveCommand } = await import('../serve-command.js');
-  const words = ['host', 'port', 'quorum-writes', 'db', 'config', 'agent-id'].flatMap((name) => {
+  const words = ['host', 'port', 'quorum-writes', 'db', 'store-url', 'config', 'agent-id'].flatMap((name) => {
     const value = flagValue(parsed, name);
     return value === undefined ? [] : [`--${name}=${value}`];
   });

@@ -10,13 +10,13 @@ import type { ParsedArguments } from '../arguments.js';
 import type { DocumentedFlag } from '../command.js';
 import { flagValue, isSet, settingSources } from '../global-flags.js';
 import { Pause } from '../pause.js';
-import { passingProgram } from '../start-hints.js';
+import { keptServer, passingProgram } from '../start-hints.js';
 import type { Terminal } from '../terminal.js';
 import { isOwn, type Service } from './service-file.js';
 import { type ServiceManager, serviceManager } from './service-manager.js';
 
 /** Settings of the environment that a service takes along; others may be secrets. */
-const TAKEN: readonly string[] = ['home', 'dbPath', 'keyDir'];
+const TAKEN: readonly string[] = ['home', 'dbPath', 'storeUrlFile', 'keyDir'];
 
 /** Variables that say which configuration file is read. */
 const FILE = 'SVC_CONFIG';
@@ -40,6 +40,8 @@ export async function changeService(
     });
   if (isSet(parsed, 'dry-run') && !isSet(parsed, 'install'))
     return fail('INVALID_ARGUMENT', '--dry-run needs --install', { fields: ['dry_run'] });
+  const server = keptServer(inspectConfiguration(...settingSources(parsed)));
+  if (!server.ok && flagValue(parsed, 'store-url') !== undefined) return failed(server.error);
   const text = manager.text(serviceOf(parsed, flags));
   if (isSet(parsed, 'dry-run')) {
     await terminal.print(text);

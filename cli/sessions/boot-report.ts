@@ -1,4 +1,5 @@
 import type { Settings } from '../../node/config/settings.js';
+import { databaseName } from '../../node/config/store-url.js';
 import type { Caller } from '../../node/identity/caller.js';
 import type { LocalRunner } from '../../node/local/local-runner.js';
 import { bootFacts } from '../../node/operations/meta/boot-facts.js';
@@ -95,7 +96,7 @@ export async function bootReport(parsed: ParsedArguments, asked: BootAsked): Pro
   try {
     const settings = settingsFor(parsed);
     if (!settings.bootEnabled) return null;
-    dbPath = settings.dbPath;
+    dbPath = databaseName(settings);
     const gathering = withLocalRunner(parsed, (runner, caller) =>
       gather({ runner, caller, settings }, asked),
     );

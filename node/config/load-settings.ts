@@ -23,8 +23,11 @@ export class ConfigError extends StartRefusedError {
   }
 }
 
-/** Settings that a caller gives directly; an API key may come as plain text. */
-export type SettingFlags = Partial<Omit<Settings, 'apiKey'>> & { readonly apiKey?: Secret | string | null };
+/** Settings that a caller gives directly; a secret may come as plain text. */
+export type SettingFlags = Partial<Omit<Settings, 'apiKey' | 'storeUrl'>> & {
+  readonly apiKey?: Secret | string | null;
+  readonly storeUrl?: Secret | string | null;
+};
 
 export interface ConfigSources {
   /** The process's environment unless given. */

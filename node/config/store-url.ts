@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemCrypto } from '../seams.js';
 import type { ConfigProblem } from './config-problem.js';
 import type { Secret } from './secret.js';
 import { readSecretFile, type SecretFileProblem } from './secret-file.js';
@@ -62,9 +65,24 @@ function storeUrlProblem(value: string): string | null {
   return new URL(value).pathname.length > 1 ? null : 'must name a database after the host';
 }
 
+/** True where the database is a file that nobody has made yet. */
+export const isAbsent = ({ dbPath, storeUrl }: Pick<Settings, 'dbPath' | 'storeUrl'>): boolean =>
+  storeUrl === null && dbPath !== ':memory:' && !existsSync(dbPath);
+
+/** True for an address that must not be shown, or given on a command line. */
+export const hasPassword = (url: Secret): boolean =>
+  new URL(url.reveal()).password !== '' || /[?&]password=/.test(url.reveal());
+
 /** How a database is called where people read it, and by what processes know that they have the same one: no password. */
 export function databaseName({ dbPath, storeUrl }: Pick<Settings, 'dbPath' | 'storeUrl'>): string {
   return storeUrl === null ? dbPath : shownStoreUrl(storeUrl);
+}
+
+/** The beginning of the names of the files that a home keeps about its database: imports, the ends of the audit chain. */
+export function besideDatabase(settings: Pick<Settings, 'dbPath' | 'storeUrl' | 'home'>): string {
+  const { dbPath, storeUrl, home } = settings;
+  if (storeUrl === null) return dbPath;
+  return join(home, `postgres-${systemCrypto.sha256Hex(shownStoreUrl(storeUrl)).slice(0, 8)}`);
 }
 
 /** An address of a server without its password and its parameters. */

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import * as limits from '../../protocol/base/limits.js';
 import { fail, failed, type Result } from '../../protocol/base/result.js';
 import type { Clock, Crypto, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
+import { isAbsent } from '../config/store-url.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
@@ -152,8 +152,8 @@ export class LocalRunner {
   private async runHere(operation: Operation, request: LocalRequest): Promise<Answer> {
     const { dbPath, home } = this.parts.settings;
     // A database that was named is looked for, and not made, by a command that only reads.
-    const isNamed = dbPath !== ':memory:' && dbPath !== join(home, 'mnemesh.db');
-    if (isNamed && request.surface === 'cli' && operation.effect === 'read' && !existsSync(dbPath)) {
+    const isNamed = dbPath !== join(home, 'mnemesh.db') && isAbsent(this.parts.settings);
+    if (isNamed && request.surface === 'cli' && operation.effect === 'read') {
       return fail(
         'NOT_FOUND',
         `there is no database ${dbPath}; check --db and SVC_DB, or store a memory there`,

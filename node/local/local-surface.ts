@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import * as limits from '../../protocol/base/limits.js';
 import { fail } from '../../protocol/base/result.js';
 import type { Log, Scheduler } from '../../protocol/base/seams.js';
+import { databaseName } from '../config/store-url.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
@@ -138,7 +139,7 @@ export class LocalSurface {
     const { settings } = this.parts.services;
     if (this.draining) return 'the daemon is shutting down';
     if (protocol !== LOCAL_PROTOCOL || version !== VERSION) return `the daemon is release ${VERSION}`;
-    if (dbPath !== settings.dbPath) return 'the daemon has another database';
+    if (dbPath !== databaseName(settings)) return 'the daemon has another database';
     return keyDir === settings.keyDir ? null : 'the daemon has other keys';
   }
 

@@ -1,21 +1,15 @@
-import { join } from 'node:path';
 import { type DatabasePlace, openForWriting } from '../../storage/open/open.js';
 import type { Connection } from '../../storage/sql/connection.js';
 import type { Settings } from '../config/settings.js';
+import { besideDatabase } from '../config/store-url.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
 
 /** Where the database of some settings is. */
 export function placeOf(settings: Settings): DatabasePlace {
-  const { dbPath, storeUrl, synchronous, home, postgresStatementTimeoutMs: statementTimeoutMs } = settings;
+  const { dbPath, storeUrl, synchronous, postgresStatementTimeoutMs: statementTimeoutMs } = settings;
   if (storeUrl === null) return { engine: 'sqlite', path: dbPath, synchronous };
-  const url = storeUrl.reveal();
-  const name = systemCrypto.sha256Hex(url.replace(/:[^:@/]*@/, '@')).slice(0, 8);
-  return {
-    engine: 'postgres',
-    url,
-    statementTimeoutMs,
-    auditHeadPath: join(home, `postgres-${name}.audit-head`),
-  };
+  const auditHeadPath = `${besideDatabase(settings)}.audit-head`;
+  return { engine: 'postgres', url: storeUrl.reveal(), statementTimeoutMs, auditHeadPath };
 }
 
 /** Opens, creates or migrates a database under the id of this machine. Throws DatabaseRefusedError. */

@@ -1,6 +1,5 @@
 import type { Crypto } from '../../protocol/base/seams.js';
-import { openPostgres } from '../postgres/open-postgres.js';
-import { PostgresConnection } from '../postgres/postgres-connection.js';
+import { connect, openPostgres } from '../postgres/open-postgres.js';
 import { AuditHeadFile } from '../sql/audit-head.js';
 import type { Connection } from '../sql/connection.js';
 import type { WriterStart } from '../sql/database-setup.js';
@@ -38,7 +37,7 @@ export function openForWriting(place: DatabasePlace, options: OpenForWriting): C
 export function openForReading(place: DatabasePlace, { mapped = true } = {}): Connection {
   if (place.engine === 'sqlite') return openReader(place.path, { mapped });
   const auditHeads = new AuditHeadFile(place.auditHeadPath);
-  return new PostgresConnection({ ...serverOf(place), readOnly: true, auditHeads });
+  return connect({ ...serverOf(place), readOnly: true, auditHeads }, () => {});
 }
 
 const serverOf = ({ url, statementTimeoutMs }: Extract<DatabasePlace, { engine: 'postgres' }>) => ({

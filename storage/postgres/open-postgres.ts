@@ -1,70 +1,83 @@
-import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
-import { instantFromMs } from '../../protocol/base/time.js';
+import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { DatabaseRefusedError, startLog, type WriterStart } from '../sql/database-setup.js';
 import { expectTextRules } from '../sql/text-index.js';
 import { PostgresConnection, type PostgresOptions, WRITER_LOCK } from './postgres-connection.js';
-import { postgresSchema } from './schema.js';
+import { PostgresError } from './postgres-errors.js';
+import { prepareSchema } from './prepare-schema.js';
 
 /** Opens a database for writing and brings it to the current schema; safe when several processes do so at once. */
 export function openPostgres(
   options: Omit<PostgresOptions, 'readOnly'>,
   start: WriterStart,
 ): PostgresConnection {
-  const db = new PostgresConnection({ ...options, readOnly: false });
-  try {
-    prepareSchema(db, start);
+  return connect({ ...options, readOnly: false }, (db) => {
+    prepareSchema(db, start.nowMs);
     expectTextRules(db);
     requireOwnNode(db, start);
+  });
+}
+
+/** Connects, and closes the connection where `prepare` fails. An error of the server is a StartRefusedError. */
+export function connect(
+  options: PostgresOptions,
+  prepare: (db: PostgresConnection) => void,
+): PostgresConnection {
+  const db = new PostgresConnection(options);
+  try {
+    prepare(db);
     return db;
   } catch (error) {
     db.close();
-    throw error;
+    throw error instanceof PostgresError ? refusalOf(error) : error;
   }
 }
 
-const VERSION = `SELECT CASE WHEN to_regclass('schema_version') IS NULL THEN 0 ELSE 1 END AS there`;
+/** What an error of the server at the start means, by the beginning of its code. */
+const REFUSALS: readonly (readonly [RegExp, string])[] = [
+  [/^28/, 'the database server refuses this role: check the user, the password and pg_hba.conf'],
+  [/^3D/, 'the database server has no database of this name: make it, or correct the address'],
+  [/^42501/, 'this role lacks a right: docs/postgres.md lists what it needs'],
+  [/^53300/, 'the database server has no connection left: raise max_connections, or run fewer daemons'],
+  [/^(CONNECTION|08|57P)/, 'the database server cannot be reached'],
+  [/^55P03/, 'another process holds the lock of the writers: try again in a moment'],
+  [/^25006/, 'the database server takes no writes, it is a replica: name the primary'],
+];
 
-/** The schema version of the database; 0 where there is none. */
-export function postgresSchemaVersion(db: PostgresConnection): number {
-  if (db.prepare(VERSION).pluck().get() === 0) return 0;
-  return (db.prepare('SELECT max(version) FROM schema_version').pluck().get() as number | null) ?? 0;
+function refusalOf(error: PostgresError): StartRefusedError {
+  const known = REFUSALS.find(([pattern]) => pattern.test(error.code));
+  const message = `${known?.[1] ?? 'the database server refused'} (${error.code}: ${error.message})`;
+  return new StartRefusedError(known === undefined ? 'DATABASE_ERROR' : 'UNAVAILABLE', message, {
+    cause: error,
+  });
 }
 
-/** Makes the tables where there are none; under the lock of the writers. */
-export function prepareSchema(db: PostgresConnection, start: WriterStart): void {
-  if (postgresSchemaVersion(db) === SCHEMA_VERSION) return;
+const holderOf = (db: PostgresConnection): string | undefined =>
+  db.prepare<[], string>('SELECT peer_id FROM log_state').pluck().get();
+
+/**
+ * All daemons of a database are one node with one key: they write one chain. Another key would begin a new chain, and the
+ * daemons of the other one would take it back. The first daemon begins the chain.
+ */
+function requireOwnNode(db: PostgresConnection, start: WriterStart): void {
+  const own = start.identity.peerId;
+  const holder = holderOf(db) ?? beginLog(db, start);
+  if (holder === own) return;
+  throw new DatabaseRefusedError(
+    `the database belongs to the node ${holder}, and this machine's key is that of ${own}: give all daemons of a ` +
+      'database one key folder (SVC_KEY_DIR)',
+  );
+}
+
+function beginLog(db: PostgresConnection, start: WriterStart): string {
   db.exec('BEGIN');
   try {
     db.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).get();
-    const version = postgresSchemaVersion(db);
-    if (version > SCHEMA_VERSION)
-      throw new DatabaseRefusedError(
-        `the database has schema version ${version}, this release knows ${SCHEMA_VERSION}: install a newer release`,
-      );
-    if (version === 0) {
-      for (const sql of postgresSchema()) db.script(sql);
-      db.prepare('INSERT INTO schema_version (version, applied_at) VALUES (?, ?)').run(
-        SCHEMA_VERSION,
-        instantFromMs(start.nowMs),
-      );
-      startLog(db, start, 'created');
-    }
+    const holder = holderOf(db);
+    if (holder === undefined) startLog(db, start, 'created');
     db.exec('COMMIT');
+    return holder ?? start.identity.peerId;
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
   }
-}
-
-/**
- * All daemons of a database are one node with one key: they write one chain. Another key would begin a new chain, and the
- * daemons of the other one would take it back.
- */
-function requireOwnNode(db: PostgresConnection, { identity }: WriterStart): void {
-  const holder = db.prepare<[], string>('SELECT peer_id FROM log_state').pluck().get();
-  if (holder === identity.peerId) return;
-  throw new DatabaseRefusedError(
-    `the database belongs to the node ${holder}, and this machine's key is that of ${identity.peerId}: give all daemons of a ` +
-      'database one key folder (SVC_KEY_DIR)',
-  );
 }

@@ -1,4 +1,5 @@
 import { KINDS } from '../../protocol/release.js';
+import { addedMembers } from '../sql/kinds/local-tables.js';
 import { recordIndexes } from '../sql/kinds/record-table.js';
 import { SCHEMA } from '../sql/schema.js';
 import { translate } from './translate.js';
@@ -104,6 +105,7 @@ CREATE OR REPLACE FUNCTION signed_events_only_grow() RETURNS trigger LANGUAGE pl
 BEGIN
   RAISE EXCEPTION 'the audit chain is append-only';
 END $$;
+DROP TRIGGER IF EXISTS signed_events_no_change ON signed_events;
 CREATE TRIGGER signed_events_no_change BEFORE UPDATE OR DELETE ON signed_events FOR EACH ROW
   EXECUTE FUNCTION signed_events_only_grow();
 `;
@@ -136,8 +138,45 @@ function statementsOf(sql: string): readonly string[] {
     .filter((each) => each !== '' && !OF_SQLITE.test(each));
 }
 
+/** A part of the schema. */
+export interface SchemaPart {
+  /** Of its table, view or index, as the server keeps it; null for what is made again at each change. */
+  readonly name: string | null;
+  readonly sql: string;
+  /** True for the first row of a new table. */
+  readonly isRow: boolean;
+}
+
+const NAME = /^\s*CREATE (?:UNIQUE )?(?:TABLE|VIEW|INDEX)(?: IF NOT EXISTS)? (\w+)/;
+/** The server cuts longer names. */
+const NAME_CHARACTERS_MAX = 63;
+
+const partOf = (sql: string): SchemaPart => ({
+  name: NAME.exec(sql)?.[1]?.slice(0, NAME_CHARACTERS_MAX) ?? null,
+  sql,
+  isRow: /^\s*INSERT\b/.test(sql),
+});
+
 /** The schema of SQLite as PostgreSQL takes it: the same tables, columns and indexes. */
-export function postgresSchema(): readonly string[] {
+export function postgresSchema(): readonly SchemaPart[] {
   const common = [...statementsOf(SCHEMA), ...recordIndexes(KINDS)];
-  return [FUNCTIONS, ...common.map((sql) => translate(numbered(sql)).text), FULL_TEXT, AUDIT_GUARD];
+  return [
+    partOf(FUNCTIONS),
+    ...common.map((sql) => partOf(translate(numbered(sql)).text)),
+    ...statementsOf(FULL_TEXT).map(partOf),
+    partOf(AUDIT_GUARD),
+  ];
+}
+
+/** The columns that each table of a local kind has, with the statement that adds one. */
+export function localColumns(): readonly {
+  readonly table: string;
+  readonly column: string;
+  readonly sql: string;
+}[] {
+  return addedMembers().map(({ table, member, sql }) => ({
+    table,
+    column: member,
+    sql: translate(sql).text,
+  }));
 }

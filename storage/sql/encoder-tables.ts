@@ -28,8 +28,17 @@ CREATE TABLE coming_states (
 );
 CREATE INDEX memories_unvectored ON memories (embed_state) WHERE embed_state > 1;`;
 
-/** Makes the vectors of the coming encoder the searched ones, inside the caller's transaction. */
-export const SWITCH_TABLES = `
+/**
+ * Makes the vectors of the coming encoder the searched ones, inside the caller's transaction. The role of a daemon need not own
+ * the tables of a server.
+ */
+export const SWITCH_TABLES = {
+  sqlite: `
 DROP TABLE memory_embeddings;
 ALTER TABLE coming_embeddings RENAME TO memory_embeddings;
-${COMING_TABLE}`;
+${COMING_TABLE}`,
+  postgres: `
+DELETE FROM memory_embeddings;
+INSERT INTO memory_embeddings (rid, model, dim, vectors) SELECT rid, model, dim, vectors FROM coming_embeddings ORDER BY feed;
+DELETE FROM coming_embeddings;`,
+} as const;

@@ -46,7 +46,7 @@ export class EncoderLedger {
       `UPDATE memories SET embed_state = coming.state FROM coming_states coming
        WHERE coming.rid = memories.rid AND memories.embed_state <> coming.state`,
     );
-    this.db.exec(SWITCH_TABLES);
+    this.db.exec(SWITCH_TABLES[this.db.engine]);
     this.put('coming', null, now);
     this.put('searched', encoder, now);
   }

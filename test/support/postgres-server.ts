@@ -103,7 +103,8 @@ export class PostgresServer {
     return `${this.base}/${name}`;
   }
 
-  private async ask(database: string, sql: string): Promise<void> {
+  /** Runs statements in a database of this server, as its superuser. */
+  async ask(database: string, sql: string): Promise<void> {
     const client = new pg.Client({ connectionString: `${this.base}/${database}` });
     await client.connect();
     try {

@@ -68,10 +68,27 @@ function missingMembers(db: Connection, { table, members }: LocalKind): readonly
       .pluck()
       .all(),
   );
-  return Object.entries(members)
-    .filter(([member]) => !columns.has(member))
-    .map(([member, type]) => `ALTER TABLE ${literal(table)} ADD COLUMN ${literal(member)} ${TYPES[type]}`);
+  return Object.keys(members)
+    .filter((member) => !columns.has(member))
+    .map((member) => addedMember({ table, members }, member));
 }
+
+const addedMember = ({ table, members }: Pick<LocalKind, 'table' | 'members'>, member: string): string =>
+  `ALTER TABLE ${literal(table)} ADD COLUMN ${literal(member)} ${TYPES[members[member]!]}`;
+
+/** Each member of the local kinds, with the statement that adds its column to a table without it. */
+export const addedMembers = (): readonly {
+  readonly table: string;
+  readonly member: string;
+  readonly sql: string;
+}[] =>
+  LOCAL_KINDS.flatMap((kind) =>
+    Object.keys(kind.members).map((member) => ({
+      table: kind.table,
+      member,
+      sql: addedMember(kind, member),
+    })),
+  );
 
 const SOURCES: ReadonlyMap<string, RowSource> = new Map(
   LOCAL_KINDS.map((kind) => [kind.name, localSource(kind)] as const),
