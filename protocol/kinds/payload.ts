@@ -30,6 +30,8 @@ export type Members<I> = { readonly [K in Exclude<keyof I, 'rest'>]: Member<I[K]
 /** Converts images of a kind to text, and text to images. */
 export interface Payload<I> {
   readonly keys: readonly string[];
+  /** The members that always hold a number. */
+  readonly numbers: readonly string[];
   /**
    * Canonical JSON: equal images have equal texts. Members that are neither declared nor in `rest` are left out; a
    * member that the image lacks is written with its default.
@@ -62,6 +64,7 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
   });
   return {
     keys,
+    numbers: keys.filter((key) => typeof byKey.get(key)!.default === 'number'),
     text(image) {
       const values = image as unknown as Values;
       // The keys are known and in order, so an image without unknown members needs no sorting.

@@ -8,11 +8,14 @@ import { utf8Bytes } from '../base/utf8.js';
  */
 export type Admits = (value: unknown) => boolean;
 
-/** Text of at most so many UTF-8 bytes, which every store can hold. */
+/** Text of at most so many UTF-8 bytes, which every store can hold: PostgreSQL has no U+0000 in texts. */
 export const textOf =
   (bytesMax: number): Admits =>
   (value) =>
-    typeof value === 'string' && value.isWellFormed() && bytesWithin(value, bytesMax);
+    typeof value === 'string' &&
+    value.isWellFormed() &&
+    !value.includes('\0') &&
+    bytesWithin(value, bytesMax);
 
 /** An instant in its canonical form, of which there is one for each millisecond of the years 1 to 9999. */
 export const instant: Admits = (value) =>

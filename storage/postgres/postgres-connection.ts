@@ -322,9 +322,11 @@ class PostgresStatement implements Statement {
   }
 }
 
+/** PostgreSQL has no U+0000 in texts. No row holds one (`textOf`), so only something that is looked for can. */
 const boundOf = (value: unknown): unknown => {
   if (value === undefined) throw new RangeError('a parameter of a statement has no value');
-  return typeof value === 'bigint' ? value.toString() : value;
+  if (typeof value === 'bigint') return value.toString();
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
 };
 
 /** Bytes lose their class on their way between threads. */

@@ -17,10 +17,13 @@ EXCEPTION WHEN OTHERS THEN
   RETURN FALSE;
 END $$;
 
+CREATE OR REPLACE FUNCTION json_read(given text) RETURNS json LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT CASE WHEN strpos(given, '\\u') = 0 THEN given::json ELSE regexp_replace(given,
+       '(?<!\\\\)((?:\\\\\\\\)*)\\\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\\\u[dD][c-fC-F])|(?<!\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u)[dD][c-fC-F][0-9a-fA-F]{2})',
+       '\\1\\\\ufffd', 'g')::json END $$;
+
 CREATE OR REPLACE FUNCTION json_at(given text, path text) RETURNS json LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-  $$ SELECT CASE WHEN path = '$' THEN given::json
-       WHEN path LIKE '$[%' THEN given::json -> substr(path, 3, length(path) - 3)::integer
-       ELSE given::json #> string_to_array(substr(path, 3), '.') END $$;
+  $$ SELECT json_read(given) #> (string_to_array(translate(substr(path, 2), '[]', '.'), '.'))[2:] $$;
 
 CREATE OR REPLACE FUNCTION json_plain(given json) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
   $$ SELECT CASE json_typeof(given) WHEN 'boolean' THEN CASE given::text WHEN 'true' THEN '1' ELSE '0' END
@@ -30,29 +33,38 @@ CREATE OR REPLACE FUNCTION json_member(given text, path text) RETURNS text LANGU
   $$ SELECT json_plain(json_at(given, path)) $$;
 
 CREATE OR REPLACE FUNCTION json_element(given text, place integer) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-  $$ SELECT json_plain(given::json -> place) $$;
+  $$ SELECT json_plain(json_read(given) -> place) $$;
+
+CREATE OR REPLACE FUNCTION json_number(given text, path text) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT CASE json_typeof(json_at(given, path)) WHEN 'number' THEN (json_at(given, path) #>> '{}')::numeric END $$;
 
 CREATE OR REPLACE FUNCTION json_part(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
   $$ SELECT json_at(given, path)::text $$;
 
-CREATE OR REPLACE FUNCTION json_type(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-  $$ SELECT CASE json_typeof(json_at(given, path)) WHEN 'string' THEN 'text' WHEN 'boolean' THEN json_at(given, path)::text
-       WHEN 'number' THEN CASE WHEN json_at(given, path)::text ~ '[.eE]' THEN 'real' ELSE 'integer' END
-       ELSE json_typeof(json_at(given, path)) END $$;
+CREATE OR REPLACE FUNCTION json_kind(given json) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT CASE json_typeof(given) WHEN 'string' THEN 'text' WHEN 'boolean' THEN given::text
+       WHEN 'number' THEN CASE WHEN given::text ~ '^-?\\d{1,18}$' THEN 'integer' ELSE 'real' END
+       ELSE json_typeof(given) END $$;
 
-CREATE OR REPLACE FUNCTION json_each(given text) RETURNS TABLE (key text, value text) LANGUAGE plpgsql IMMUTABLE STRICT
-  PARALLEL SAFE ROWS 20 AS $$
+CREATE OR REPLACE FUNCTION json_type(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT json_kind(json_at(given, path)) $$;
+
+CREATE OR REPLACE FUNCTION json_each(given text) RETURNS TABLE (key text, value text, type text, fullkey text)
+  LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE ROWS 20 AS $$
+DECLARE
+  whole json := json_read(given);
 BEGIN
-  IF json_typeof(given::json) = 'array' THEN
-    RETURN QUERY SELECT (place - 1)::text, json_plain(element) FROM json_array_elements(given::json) WITH ORDINALITY
-      AS listed (element, place);
-  ELSIF json_typeof(given::json) = 'object' THEN
-    RETURN QUERY SELECT member.key, json_plain(member.value) FROM json_each(given::json) AS member;
+  IF json_typeof(whole) = 'array' THEN
+    RETURN QUERY SELECT (place - 1)::text, json_plain(element), json_kind(element), '$[' || (place - 1) || ']'
+      FROM json_array_elements(whole) WITH ORDINALITY AS listed (element, place);
+  ELSIF json_typeof(whole) = 'object' THEN
+    RETURN QUERY SELECT member.key, json_plain(member.value), json_kind(member.value), '$.' || member.key
+      FROM json_each(whole) AS member;
   END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION json_each(given text, path text) RETURNS TABLE (key text, value text) LANGUAGE sql IMMUTABLE STRICT
-  PARALLEL SAFE AS $$ SELECT key, value FROM json_each(json_at(given, path)::text) $$;
+CREATE OR REPLACE FUNCTION json_each(given text, path text) RETURNS TABLE (key text, value text, type text, fullkey text)
+  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT * FROM json_each(json_at(given, path)::text) $$;
 
 CREATE OR REPLACE FUNCTION iif(condition boolean, yes anycompatible, no anycompatible) RETURNS anycompatible LANGUAGE sql
   IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE WHEN condition THEN yes ELSE no END $$;
@@ -84,6 +96,7 @@ DO $$ BEGIN
     CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_member);
     CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = integer, FUNCTION = json_element);
     CREATE OPERATOR -> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_part);
+    CREATE OPERATOR -># (LEFTARG = text, RIGHTARG = text, FUNCTION = json_number);
   END IF;
   IF NOT EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'group_concat' AND pronamespace = current_schema()::regnamespace) THEN
     CREATE FUNCTION concat_more(sofar text, given anyelement) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS

@@ -1,3 +1,5 @@
+import { KINDS } from '../../protocol/release.js';
+
 /** A statement as PostgreSQL takes it. */
 export interface Translated {
   readonly text: string;
@@ -39,6 +41,11 @@ const WORDS: Readonly<Record<string, string>> = {
   TEXT: 'TEXT COLLATE "C"',
   CHAR: 'chr',
 };
+
+/** Members of records that hold numbers, as paths: PostgreSQL must be told, where SQLite looks at the value. */
+const NUMBERS: ReadonlySet<string> = new Set(
+  KINDS.all.flatMap(({ payload }) => payload.numbers.map((member) => `'$.${member}'`)),
+);
 
 /**
  * Translates a statement of the common SQL: parameters, null-safe comparison (`IS ?`), ordered joins (`CROSS JOIN … ON`), hints of
@@ -101,7 +108,9 @@ export function translate(sql: string): Translated {
         out.push(isNot ? 'IS DISTINCT FROM' : 'IS NOT DISTINCT FROM');
         if (isNot) at = first;
       }
-    } else if (upper === 'CROSS' && isConditional(tokens, at, next, word)) {
+    } else if (text === '->>' && before === 'PAYLOAD' && NUMBERS.has(tokens[next(at + 1)]?.text ?? ''))
+      out.push('->#');
+    else if (upper === 'CROSS' && isConditional(tokens, at, next, word)) {
       // The planner of PostgreSQL chooses the order itself.
     } else if (upper === 'INDEXED' && word(next(at + 1)) === 'BY') {
       at = next(next(at + 1) + 1);
@@ -119,7 +128,8 @@ export function translate(sql: string): Translated {
     else if (
       kind === 'word' &&
       Object.hasOwn(WORDS, upper) &&
-      (upper !== 'CHAR' || tokens[next(at + 1)]?.text === '(')
+      // Types are written in capitals; a column may have such a name.
+      (upper === 'CHAR' ? tokens[next(at + 1)]?.text === '(' : text === upper)
     ) {
       out.push(WORDS[upper]!);
     } else if (kind === 'word' && /[a-z]/.test(text) && /[A-Z]/.test(text)) out.push(`"${text}"`);

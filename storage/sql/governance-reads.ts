@@ -71,7 +71,7 @@ export class GovernanceReads {
   refusalsNoted(agentId: AgentId, since: Instant): { readonly ofAgent: number; readonly ofNode: number } {
     return this.texts
       .get(
-        `SELECT count(*) AS ofNode, coalesce(sum(agent_id = @agentId), 0) AS ofAgent FROM signed_events
+        `SELECT count(*) AS ofNode, count(*) FILTER (WHERE agent_id = @agentId) AS ofAgent FROM signed_events
          WHERE event_type = '${POLICY_REFUSAL}' AND timestamp >= @since`,
       )
       .get({ agentId, since }) as { ofAgent: number; ofNode: number };

@@ -85,7 +85,7 @@ export class OperationLog {
     this.putOrigin = db.prepare(
       `INSERT INTO origins (origin, seq, head, hlc, scope) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (origin) DO UPDATE SET
-         seq = excluded.seq, head = excluded.head, hlc = excluded.hlc, scope = coalesce(excluded.scope, scope)`,
+         seq = excluded.seq, head = excluded.head, hlc = excluded.hlc, scope = coalesce(excluded.scope, origins.scope)`,
     );
   }
 
@@ -359,7 +359,7 @@ export class OperationLog {
       .prepare<[object], { commit_sequence: number }>(
         `INSERT INTO operations (commit_sequence, origin, origin_seq, hlc, kind, namespace, subject, seen, payload_hash,
            prev_hash, payload, rid)
-         SELECT coalesce(max(o.commit_sequence) - 1, @end), @origin, @seq, @hlc, @kind, @namespace, @subject, @seen,
+         SELECT coalesce(max(o.commit_sequence) - 1, @end), @origin, CAST(@seq AS INTEGER), @hlc, @kind, @namespace, @subject, @seen,
            @payloadHash, @prevHash, @payload, (SELECT rid FROM memories WHERE id = @memory)
          FROM (SELECT @end AS commit_sequence UNION ALL SELECT commit_sequence FROM operations) o
          WHERE o.commit_sequence > 1

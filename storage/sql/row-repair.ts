@@ -39,7 +39,7 @@ export class RowRepair {
     const of = JSON.stringify(this.kinds.all.filter(({ charged }) => charged).map(({ name }) => name));
     const records = this.texts
       .get(
-        `SELECT owner_id AS owner, length(CAST(payload AS BLOB)) AS bytes FROM records
+        `SELECT owner_id AS owner, octet_length(payload) AS bytes FROM records
          WHERE kind IN (SELECT value FROM json_each(?)) AND namespace = ? AND owner_id IS NOT NULL`,
       )
       .iterate(of, namespace) as IterableIterator<{ readonly owner: string; readonly bytes: number }>;

@@ -216,7 +216,10 @@ export function whereOf(
     if (isValue(condition)) return ` AND ${sql} = ${named('is', condition)}`;
     if ('in' in condition || 'notIn' in condition) {
       const [word, values] = 'in' in condition ? ['IN', condition.in] : ['NOT IN', condition.notIn];
-      return ` AND ${sql} ${word} (SELECT value FROM json_each(${named('of', JSON.stringify(values))}))`;
+      // An empty list has no type.
+      if (values.length === 0) return word === 'IN' ? ' AND FALSE' : '';
+      const value = values.every((each) => typeof each === 'number') ? 'CAST(value AS INTEGER)' : 'value';
+      return ` AND ${sql} ${word} (SELECT ${value} FROM json_each(${named('of', JSON.stringify(values))}))`;
     }
     const bounds = (['from', 'after', 'to', 'before'] as const).filter(
       (bound) => condition[bound] !== undefined,

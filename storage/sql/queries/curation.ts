@@ -49,7 +49,7 @@ interface ComparedRow {
 }
 
 const COLUMNS = `m.id, m.namespace, m.owner_id, iif(m.scope = 'collective', NULL, m.scope) AS scope, m.title,
-  substr(m.content, 1, ${COMPARED_LENGTH_MAX}) AS beginning, length(CAST(m.content AS BLOB)) AS bytes,
+  substr(m.content, 1, ${COMPARED_LENGTH_MAX}) AS beginning, octet_length(m.content) AS bytes,
   ${meta('auto_tags')} IS NOT NULL AS tagged, m.id IN (${LEFT_ALONE}) AS alone`;
 
 const comparedRow = ({ id, namespace, owner_id, scope, title, beginning }: ComparedRow): Compared => ({
@@ -69,8 +69,9 @@ export function curationPlan(parts: QueryParts, query: AskCurationPlan): Answers
   const { now, untaggedMax } = query;
   // Untagged ones come first, in another order each time: some that no model can tag must not keep out the others.
   const select = statements.get(
-    `SELECT ${COLUMNS} FROM memories m WHERE m.tier = @tier AND ${CURATED} AND length(m.content) >= ${limits.CURATED_LENGTH_MIN}
-     ORDER BY tagged, iif(tagged, 0, (m.rid * 7919 + @salt) % 104729), m.updated_at DESC LIMIT @limit`,
+    `SELECT * FROM (SELECT ${COLUMNS}, m.rid, m.updated_at FROM memories m
+       WHERE m.tier = @tier AND ${CURATED} AND length(m.content) >= ${limits.CURATED_LENGTH_MIN})
+     ORDER BY tagged, iif(tagged, 0, (rid * 7919 + @salt) % 104729), updated_at DESC, rid LIMIT @limit`,
   );
   const salt = Date.parse(now) % 104_729;
   const given = {

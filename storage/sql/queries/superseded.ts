@@ -35,7 +35,7 @@ export function supersededPayloads(
          o.payload IS NOT NULL AND o.parked IS NULL
          AND EXISTS (SELECT 1 FROM operations n WHERE n.subject = o.subject AND n.hlc < @before AND n.parked IS NULL
            AND ${isOfOneKind(kinds, 'n', 'o')} AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(n.seen), n.seen, '{}')) v
-             WHERE v.key = o.origin AND v.value >= o.origin_seq))
+             WHERE v.key = o.origin AND CASE v.type WHEN 'integer' THEN CAST(v.value AS INTEGER) ELSE 0 END >= o.origin_seq))
          AND NOT EXISTS (SELECT 1 FROM conflicts c WHERE c.origin = o.origin AND c.origin_seq = o.origin_seq)
          AND NOT EXISTS (SELECT 1 FROM siblings s WHERE s.subject = o.subject AND s.origin = o.origin
            AND s.origin_seq = o.origin_seq) AS superseded
