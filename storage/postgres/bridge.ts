@@ -6,6 +6,9 @@ const PATIENCE_MS = 60_000;
 /** The same where a statement may take any time. */
 const LONGEST_MS = 24 * 3600 * 1000;
 
+/** After each of these times without an answer the thread looks whether the server is still there. */
+const LOOK_MS = 2000;
+
 /** Waits, in the thread that calls, for what another thread asks of the server. */
 export class Bridge {
   readonly #port;
@@ -27,16 +30,19 @@ export class Bridge {
     port1.unref();
   }
 
-  ask(request: Exclude<Request, 'close'>): Reply {
+  ask(request: Exclude<Request, 'close' | 'look'>): Reply {
     this.#port.postMessage(request);
-    for (;;) {
-      const outcome = Atomics.wait(this.#answered, 0, this.#seen, this.#patienceMs);
+    for (let waitedMs = 0; ; ) {
+      const outcome = Atomics.wait(this.#answered, 0, this.#seen, LOOK_MS);
       const message = receiveMessageOnPort(this.#port) as { message: Reply } | undefined;
       if (message !== undefined) {
         this.#seen += 1;
         return message.message;
       }
-      if (outcome === 'timed-out') {
+      if (outcome !== 'timed-out') continue;
+      waitedMs += LOOK_MS;
+      this.#port.postMessage('look' satisfies Request);
+      if (waitedMs >= this.#patienceMs) {
         const error = { code: 'CONNECTION', message: 'the server did not answer', constraint: null };
         return { rows: [], counts: [], error };
       }

@@ -20,8 +20,8 @@ export interface Run {
   readonly values: readonly unknown[];
 }
 
-/** Statements that the server gets together, in their order. */
-export type Request = { readonly runs: readonly Run[] } | { readonly script: string } | 'close';
+/** Statements that the server gets together, in their order; or the order to look whether it is still there. */
+export type Request = { readonly runs: readonly Run[] } | { readonly script: string } | 'look' | 'close';
 
 /** An error of the server, or of the way to it, which has the code `CONNECTION`. */
 export interface ServerError {

@@ -6,7 +6,7 @@ import { diskFull } from '../sql/failures.js';
 import { Bridge } from './bridge.js';
 import { PostgresTexts, queryOf } from './full-text.js';
 import type { PostgresPlace, Reply, Run } from './messages.js';
-import { CommitUnknownError, faultOfPostgres, PostgresError } from './postgres-errors.js';
+import { CommitUnknownError, faultOfPostgres, isLoss, PostgresError } from './postgres-errors.js';
 import { type Translated, translate } from './translate.js';
 
 /** What a connection is opened for. */
@@ -17,6 +17,19 @@ export interface PostgresOptions extends PostgresPlace {
 
 /** The key of the lock that a writer of a database holds from the beginning of its transaction to the end. */
 export const WRITER_LOCK = 0x6d6e656d;
+
+const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${WRITER_LOCK})`;
+const LEAVE_MARK = `INSERT INTO commit_marks (writer, mark) VALUES (?, ?)
+  ON CONFLICT (writer) DO UPDATE SET mark = excluded.mark, since = now() RETURNING mark`;
+/** Forgets writers of last week as well: one asks for its mark within seconds of its commit. */
+const NAME_WRITER = `WITH gone AS (DELETE FROM commit_marks WHERE since < now() - interval '7 days')
+  SELECT gen_random_uuid()::text AS name`;
+const READ_MARK = 'SELECT mark FROM commit_marks WHERE writer = ?';
+
+/** A server that restarts is back within about this time; then whoever waits hears that the outcome is unknown. */
+const ASKED_AGAIN_MAX = 40;
+const ASK_AGAIN_MS = 50;
+const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
 /** Statements that end or mark a transaction: what was queued must have succeeded when they return. */
 const BARRIER = /^\s*(COMMIT|RELEASE|ROLLBACK|SAVEPOINT)\b/i;
@@ -35,8 +48,9 @@ export class PostgresConnection implements Connection {
   readonly #told = new Set<number>();
   readonly #columns = new Map<number, readonly string[]>();
   #transaction: 'none' | 'open' | 'lost' = 'none';
-  /** The number of the transaction that writes, once the server has said it. */
-  #xid: string | null = null;
+  /** Under this name each transaction of this connection that writes leaves its number. */
+  #writer: string | null = null;
+  #mark = 0;
   #rows: TextRows | null = null;
 
   constructor({ readOnly, auditHeads = null, ...place }: PostgresOptions) {
@@ -91,9 +105,16 @@ export class PostgresConnection implements Connection {
   }
 
   beginWrite(): void {
-    this.prepare('BEGIN').run();
-    this.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).run();
-    this.#xid = this.prepare<[], string>('SELECT pg_current_xact_id()::text').pluck().get() ?? null;
+    this.#writer ??= this.prepare<[], string>(NAME_WRITER).pluck().get()!;
+    this.#mark += 1;
+    try {
+      this.prepare('BEGIN').run();
+      this.prepare(TAKE_LOCK).run();
+      this.prepare<[string, number]>(LEAVE_MARK).get(this.#writer, this.#mark);
+    } catch (error) {
+      this.#giveUp();
+      throw error;
+    }
   }
 
   faultOf(error: unknown): Fault | null {
@@ -106,7 +127,7 @@ export class PostgresConnection implements Connection {
     if (error instanceof CommitUnknownError) return fail('ACTOR_RESTARTED', error.message);
     if (fault === 'full') return diskFull();
     const { code, message } = error as PostgresError;
-    if (fault === 'failed' && /^(CONNECTION$|08|57P|53|28|3D)/.test(code)) {
+    if (fault === 'failed' && /^(CONNECTION$|08|57P|53|25006|25P03|28|3D)/.test(code)) {
       const why = `the database server cannot be used now (${code}: ${message})`;
       return fail('UNAVAILABLE', `${why}; nothing was changed. Try again in a moment.`);
     }
@@ -155,6 +176,11 @@ export class PostgresConnection implements Connection {
 
   /** Queues a statement whose answer nobody needs yet; `onCount` hears how many rows it changed. */
   queue(prepared: Prepared, values: readonly unknown[], onCount: (count: number) => void): void {
+    if (this.#transaction === 'lost' && /^\s*ROLLBACK(?!\s+TO)/i.test(prepared.text)) {
+      // The server has rolled it back.
+      this.#transaction = 'none';
+      return;
+    }
     this.#expectWhole();
     this.#queue.push(this.#runOf(prepared, values));
     this.#waiting.push(onCount);
@@ -199,7 +225,7 @@ export class PostgresConnection implements Connection {
   #failed(error: PostgresError): PostgresError {
     this.#queue.length = 0;
     this.#waiting.length = 0;
-    if (this.#transaction === 'open' && /^(CONNECTION$|08|57P)/.test(error.code)) this.#transaction = 'lost';
+    if (this.#transaction === 'open' && isLoss(error.code)) this.#transaction = 'lost';
     return error;
   }
 
@@ -226,20 +252,51 @@ export class PostgresConnection implements Connection {
     if (ends) this.#transaction = 'none';
   }
 
-  /** After a commit without an answer: asks a new connection what became of it. */
+  /**
+   * After a commit without an answer: asks a new connection whether its mark is there. It waits for the lock of the writers, which
+   * the lost session keeps until its commit has ended. (The number of a transaction would not do: a server that crashed gives
+   * numbers again whose transactions left nothing on its disk.)
+   */
   #expectCommitted(error: unknown): void {
-    const xid = this.#xid;
-    if (xid === null) throw error;
-    let state: unknown;
+    const mark = this.#mark;
+    let left: unknown;
     try {
-      state = this.prepare<[string]>('SELECT pg_xact_status(?::xid8)').pluck().get(xid);
+      left = this.#askAgain(() => {
+        this.prepare('BEGIN').run();
+        this.prepare(TAKE_LOCK).run();
+        const found = this.prepare<[string], number>(READ_MARK).pluck().get(this.#writer!);
+        this.prepare('COMMIT').run();
+        return found;
+      });
     } catch {
+      this.#giveUp();
       throw new CommitUnknownError(
         'the database server was lost at the commit: it is unknown whether it was done',
       );
     }
-    if (state === 'committed') return;
-    throw error;
+    if (left !== mark) throw error;
+  }
+
+  /** Asks again while the server is not back, for a moment. */
+  #askAgain<T>(ask: () => T): T {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return ask();
+      } catch (error) {
+        this.#giveUp();
+        if (tries === ASKED_AGAIN_MAX || !(error instanceof PostgresError && isLoss(error.code))) throw error;
+        Atomics.wait(NEVER, 0, 0, ASK_AGAIN_MS);
+      }
+    }
+  }
+
+  #giveUp(): void {
+    if (!this.inTransaction) return;
+    try {
+      this.prepare('ROLLBACK').run();
+    } catch {
+      this.#transaction = 'none';
+    }
   }
 
   #runOf({ number, text, expressions }: Prepared, values: readonly unknown[]): Run {

@@ -133,6 +133,15 @@ CREATE INDEX memories_fts_terms ON memories_fts USING GIN (terms);
 CREATE VIEW memories_fts_docsize AS SELECT rowid AS id FROM memories_fts;
 `;
 
+/** The number of the last transaction of each writer: it says whether a commit without an answer was done. */
+const MARKS = `
+CREATE TABLE commit_marks (
+  writer TEXT PRIMARY KEY,
+  mark BIGINT NOT NULL,
+  since TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+`;
+
 /** Statements of the schema that only SQLite has. */
 const OF_SQLITE = /^\s*(PRAGMA|CREATE TRIGGER|CREATE VIRTUAL TABLE)/;
 
@@ -177,6 +186,7 @@ export function postgresSchema(): readonly SchemaPart[] {
     partOf(FUNCTIONS),
     ...common.map((sql) => partOf(translate(numbered(sql)).text)),
     ...statementsOf(FULL_TEXT).map(partOf),
+    partOf(MARKS.trim()),
     partOf(AUDIT_GUARD),
   ];
 }

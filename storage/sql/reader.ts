@@ -79,7 +79,8 @@ export class Reader {
       return read();
     } catch (error) {
       if (error instanceof DamagedRowError) return dataDamaged(error);
-      if (this.db.faultOf(error) === 'corrupt') return this.db.failureOf(error);
+      const fault = this.db.faultOf(error);
+      if (fault === 'corrupt' || fault === 'failed') return this.db.failureOf(error);
       throw error;
     }
   }

@@ -1,5 +1,5 @@
-import { execFile, spawn } from 'node:child_process';
-import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { chownSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -40,13 +40,19 @@ export class PostgresServer {
   private constructor(
     /** The address without a database. */
     readonly base: string,
-    readonly pid: number | null,
-    private readonly end: () => Promise<void>,
+    private readonly launch: (() => Promise<ChildProcess>) | null,
+    private child: ChildProcess | null,
+    private readonly removed: () => void,
   ) {}
+
+  /** Null for a server that was given. */
+  get pid(): number | null {
+    return this.child?.pid ?? null;
+  }
 
   static async start(more: readonly string[] = []): Promise<PostgresServer> {
     const given = process.env['PG_TEST_URL'];
-    if (given !== undefined) return new PostgresServer(given.replace(/\/[^/]*$/, ''), null, async () => {});
+    if (given !== undefined) return new PostgresServer(given.replace(/\/[^/]*$/, ''), null, null, () => {});
     const programs = serverPrograms();
     if (programs === null) throw new Error(String(withoutServer));
     const folder = temporaryFolder('postgres');
@@ -73,28 +79,57 @@ export class PostgresServer {
       'fsync=off',
       ...more,
     ];
-    const server = spawn(
-      join(programs, 'postgres'),
-      ['-D', data, ...settings.flatMap((each) => ['-c', each])],
-      {
-        ...as,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      },
+    const launch = async (): Promise<ChildProcess> => {
+      const server = spawn(
+        join(programs, 'postgres'),
+        ['-D', data, ...settings.flatMap((each) => ['-c', each])],
+        { ...as, stdio: ['ignore', 'ignore', 'pipe'] },
+      );
+      process.once('exit', () => server.kill('SIGQUIT'));
+      let said = '';
+      server.stderr.on('data', (bytes: Buffer) => {
+        said = (said + String(bytes)).slice(-4000);
+      });
+      await until('the server takes connections', () => said.includes('ready to accept connections'), {
+        seen: () => said,
+      });
+      return server;
+    };
+    return new PostgresServer(`postgres://postgres@127.0.0.1:${port}`, launch, await launch(), () =>
+      rmSync(folder, { recursive: true, force: true }),
     );
-    process.once('exit', () => server.kill('SIGQUIT'));
-    let said = '';
-    server.stderr.on('data', (bytes: Buffer) => {
-      said = (said + String(bytes)).slice(-4000);
-    });
-    await until('the server takes connections', () => said.includes('ready to accept connections'), {
-      seen: () => said,
-    });
-    return new PostgresServer(`postgres://postgres@127.0.0.1:${port}`, server.pid!, async () => {
-      const ended = event('the server ends', server, 'exit');
-      server.kill('SIGQUIT');
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    });
+  }
+
+  /** Kills all its processes at once, as a machine does that loses its power. */
+  async kill(): Promise<void> {
+    const child = this.child!;
+    const ended = event('the server ends', child, 'exit');
+    // First nobody may see the end of another and close in good order.
+    const pids = this.pause();
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    await ended;
+    this.child = null;
+  }
+
+  /** Stops all its processes, so that it neither answers nor refuses; answers their ids. */
+  pause(): readonly number[] {
+    return this.each('SIGSTOP');
+  }
+
+  resume(): void {
+    this.each('SIGCONT');
+  }
+
+  private each(name: NodeJS.Signals): readonly number[] {
+    const { pid } = this.child!;
+    const pids = [pid!, ...childrenOf(pid!)];
+    for (const each of pids) signal(each, name);
+    return pids;
+  }
+
+  /** Starts it again after `kill`. */
+  async restart(): Promise<void> {
+    this.child = await this.launch!();
   }
 
   /** A new, empty database, which sorts by the rules of a language as those of most servers do; answers its URL. */
@@ -108,18 +143,46 @@ export class PostgresServer {
     return `${this.base}/${name}`;
   }
 
-  /** Runs statements in a database of this server, as its superuser. */
-  async ask(database: string, sql: string): Promise<void> {
+  /** Runs statements in a database of this server, as its superuser; answers the rows of the last. */
+  async ask(database: string, sql: string): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ connectionString: `${this.base}/${database}` });
     await client.connect();
     try {
-      await client.query(sql);
+      return (await client.query(sql)).rows;
     } finally {
       await client.end();
     }
   }
 
-  stop(): Promise<void> {
-    return this.end();
+  async stop(): Promise<void> {
+    const child = this.child;
+    if (child !== null) {
+      const ended = event('the server ends', child, 'exit');
+      child.kill('SIGQUIT');
+      await ended;
+    }
+    this.removed();
+  }
+}
+
+/** Each session of a server is a process of its own. */
+const childrenOf = (pid: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .map(Number);
+
+function parentOf(pid: string): number | null {
+  try {
+    return Number(/\)\s\S\s(\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
+  } catch {
+    return null;
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
   }
 }
