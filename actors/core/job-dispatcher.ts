@@ -57,7 +57,7 @@ export interface JobDispatcherParts<Job> {
 /** How long results wait for those of later jobs: after a kill, those that wait are done again. */
 const TURN_MS = 100;
 /** How often a process that does not own the database looks whether it does. */
-const NOT_OWNER_MS = 1000;
+const NOT_OWNER_MS = 250;
 /** A lane whose result could not be recorded rests, so that its jobs are not done without end. */
 const UNRECORDED_REST_MS = 1000;
 

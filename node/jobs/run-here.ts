@@ -3,6 +3,7 @@ import type { Job } from '../../protocol/jobs/job-kind.js';
 import { attemptsOf, JOB_TYPES, type JobTypeName } from '../../protocol/jobs/job-types.js';
 import type { JobEnd } from '../../protocol/jobs/run-jobs.js';
 import type { Services } from '../pipeline/call.js';
+import { livingOwner } from '../threads/presence.js';
 import { JOB_WORKS } from './job-works.js';
 import { endOf } from './open-jobs.js';
 
@@ -18,10 +19,10 @@ export async function runJobsHere(
   }: { readonly type: JobTypeName; readonly caller: string; readonly takesOver: boolean },
   signal: AbortSignal,
 ): Promise<Result<void>> {
-  const { store, random, clock } = services;
-  const owner = await store.query({ kind: 'current-owner', nowMs: clock.nowMs() });
+  const { store, random, settings } = services;
+  const owner = await livingOwner(store, settings);
   if (!owner.ok) return failed(owner.error);
-  if (owner.value.holder !== null) return ok(undefined);
+  if (owner.value !== null) return ok(undefined);
   const released = takesOver ? await store.execute({ kind: 'release-jobs', keep: [] }) : null;
   if (released?.ok === false) return failed(released.error);
   while (!signal.aborted) {

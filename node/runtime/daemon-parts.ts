@@ -13,7 +13,6 @@ import type { Delivery } from '../../protocol/webhooks/queries.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
-import { databaseName } from '../config/store-url.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { approvalsRoute } from '../http/approvals-route.js';
 import { inboxRoute } from '../http/inbox-route.js';
@@ -30,19 +29,18 @@ import { Metrics } from '../observability/metrics.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
-import { SocketNames } from '../private-socket.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { openReranker, type RerankerParts } from '../semantics/reranker/open-reranker.js';
 import type { Reranker } from '../semantics/reranker/reranker.js';
 import { ThreadTokenCounter } from '../semantics/thread-token-counter.js';
+import { holderName, presenceOf } from '../threads/presence.js';
 import { WebhookSender } from '../webhooks/sender.js';
 import { DaemonCondition } from './daemon-condition.js';
 import { DaemonStorage } from './daemon-storage.js';
 import { DatabaseDamage } from './database-damage.js';
 import { openOnce } from './database-file.js';
-import { holderName } from './holder-ended.js';
 import { LocalSocket } from './local-socket.js';
 import { McpEndpoint } from './mcp-endpoint.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
@@ -258,7 +256,13 @@ function dutiesOf(
     peerId,
     role: 'daemon',
     holder,
-    sockets: new SocketNames(settings.home, databaseName(settings), systemCrypto),
+    presence: presenceOf({
+      settings,
+      holder,
+      crypto: systemCrypto,
+      clock: systemClock,
+      scheduler: systemScheduler,
+    }),
     settings,
     isClockAhead,
     clock: systemClock,

@@ -7,21 +7,19 @@ import type { Store } from '../../storage/port.js';
 import { InlineStore } from '../../storage/sql/inline-store.js';
 import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
-import { databaseName } from '../config/store-url.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { stderrLog } from '../log.js';
 import type { MembersOnDisk } from '../mesh/members-on-disk.js';
 import { openModels } from '../models/open-models.js';
 import type { Catalogue, Services } from '../pipeline/call.js';
-import { SocketNames } from '../private-socket.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { openReranker } from '../semantics/reranker/open-reranker.js';
 import { inlineTokenCounter } from '../semantics/token-counter.js';
 import { openAs, placeOf } from '../threads/open-database.js';
+import { holderName, presenceOf } from '../threads/presence.js';
 import { DatabaseDamage } from './database-damage.js';
-import { holderName } from './holder-ended.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 import { refuseUnsafeOperatorKey } from './operator-key.js';
 import type { OwnerDutiesParts } from './owner-duties.js';
@@ -178,12 +176,13 @@ function membersOnDisk(settings: Settings, peerId: string, log: Log): Services['
 /** Under which name an MCP server owns the database, and the socket at which it then takes the calls of others. */
 async function servingParts(
   services: Services,
-): Promise<Pick<OwnerDutiesParts, 'holder' | 'sockets' | 'socket'>> {
+): Promise<Pick<OwnerDutiesParts, 'holder' | 'presence' | 'socket'>> {
   const { LocalSocket } = await import('./local-socket.js');
   const { settings, log } = services;
   const holder = holderName('mcp', systemRandom.uuid());
-  const sockets = new SocketNames(settings.home, databaseName(settings), systemCrypto);
-  return { holder, sockets, socket: () => new LocalSocket(services, holder, log) };
+  const seams = { crypto: systemCrypto, clock: systemClock, scheduler: systemScheduler };
+  const presence = presenceOf({ ...seams, settings, holder });
+  return { holder, presence, socket: () => new LocalSocket(services, holder, log) };
 }
 
 /** An MCP server maintains the database while no daemon does; the modules for that are loaded only now. */

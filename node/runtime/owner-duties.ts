@@ -1,17 +1,15 @@
 import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild, type NextRound, type Wake } from '../../actors/core/loop.js';
-import { type Ownership, OwnershipLease } from '../../actors/maintenance/ownership.js';
+import { type Ownership, OwnershipLease, type Presence } from '../../actors/maintenance/ownership.js';
 import { CHANGE_POLL_MS, OWNER_TAKEOVER_MS, QUERY_EMBED_COLD_WAIT_MS } from '../../protocol/base/limits.js';
 import type { PeerId } from '../../protocol/base/meanings.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
-import type { SocketNames } from '../private-socket.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import type { OwnedSemantics } from '../semantics/owned-semantics.js';
 import { DUTIES } from './duties.js';
 import type { Duty, Need } from './duty.js';
-import { hasEnded } from './holder-ended.js';
 import type { LocalSocket } from './local-socket.js';
 import type { Semantics } from './open-semantics.js';
 
@@ -22,8 +20,8 @@ export interface OwnerDutiesParts {
   readonly peerId: PeerId;
   readonly role: 'daemon' | 'mcp';
   readonly holder: string;
-  /** Where the sockets of the holders are. */
-  readonly sockets: SocketNames;
+  /** How the processes of the database see each other. */
+  readonly presence: Presence;
   /** Makes the socket at which this process takes the calls of others while it owns the database; absent for a daemon. */
   readonly socket?: () => LocalSocket;
   readonly settings: Settings;
@@ -37,8 +35,8 @@ export interface OwnerDutiesParts {
   readonly semantic: Semantics | null;
 }
 
-/** How often a process that does not own the database checks whether it should. */
-const NOT_OWNER_MS = 1000;
+/** How often a duty looks whether this process owns the database. */
+const NOT_OWNER_MS = 250;
 const TAKEOVER_WAITS = { coldMs: QUERY_EMBED_COLD_WAIT_MS, vectorsMs: QUERY_EMBED_COLD_WAIT_MS };
 /** How long calls of other processes are answered after the ownership has ended. */
 const OWNER_DRAIN_MS = 2000;
@@ -51,6 +49,9 @@ const RELEASE_WAIT_MS = 2000;
  */
 export class OwnerDuties {
   private ownership: Ownership = { owned: false, fencing: 0 };
+  private readonly lease: OwnershipLease;
+  /** Hears of an ownership that has begun or ended. */
+  private changed = () => {};
   private local: OwnedSemantics | null = null;
   private socket: LocalSocket | null = null;
   private mark = -1;
@@ -61,10 +62,14 @@ export class OwnerDuties {
   /** Who waits for the next look at the ownership. */
   private waiting: (() => void)[] = [];
 
-  constructor(private readonly parts: OwnerDutiesParts) {}
+  constructor(private readonly parts: OwnerDutiesParts) {
+    const { store, clock, holder, role, presence } = parts;
+    const onRound = (next: Ownership) => this.noteRound(next);
+    this.lease = new OwnershipLease({ store, clock, holder, role, presence, onRound });
+  }
 
   get owned(): boolean {
-    return this.ownership.owned;
+    return this.ownership.owned && this.lease.owns;
   }
 
   /** The loops, for a supervisor. */
@@ -76,7 +81,13 @@ export class OwnerDuties {
     const wake = (by: 'ownership' | 'log') => {
       for (const { duty, loop } of loops) if (duty.wokenBy?.includes(by) === true) loop.wake.now();
     };
-    const ownership = this.ownershipLoop(() => wake('ownership'));
+    this.changed = () => wake('ownership');
+    const ownership = this.loop(
+      'ownership',
+      0,
+      () => this.lease.round(),
+      () => this.release(),
+    );
     semantic?.role.whenUnreachable(() => this.takeOver(ownership.wake));
     const changes =
       semantic === null && !this.has('comparison') ? [] : [this.changesLoop(() => wake('log')).spec];
@@ -113,22 +124,11 @@ export class OwnerDuties {
     return loopChild({ ...common, id, firstAfterMs, round, ...(onStop === undefined ? {} : { onStop }) });
   }
 
-  private ownershipLoop(changed: () => void) {
-    const { store, clock, holder, role, sockets } = this.parts;
-    const report = (next: Ownership) => {
-      const isNew = next.owned !== this.owned;
-      this.change(next);
-      if (isNew) changed();
-      for (const resolve of this.waiting.splice(0)) resolve();
-    };
-    const ended = (one: string) => hasEnded(one, sockets);
-    const lease = new OwnershipLease(store, clock, holder, role, report, ended);
-    return this.loop(
-      'ownership',
-      0,
-      () => lease.round(),
-      () => this.release(),
-    );
+  private noteRound(next: Ownership): void {
+    const isNew = next.owned !== this.ownership.owned;
+    this.change(next);
+    if (isNew) this.changed();
+    for (const resolve of this.waiting.splice(0)) resolve();
   }
 
   private changesLoop(changed: () => void) {
@@ -211,9 +211,10 @@ export class OwnerDuties {
   }
 
   private async release(): Promise<void> {
-    const { store, holder } = this.parts;
-    if (this.owned)
+    const { store, holder, presence } = this.parts;
+    if (this.ownership.owned)
       await store.execute({ kind: 'release-ownership', holder }, { timeoutMs: RELEASE_WAIT_MS });
     this.ownership = { owned: false, fencing: 0 };
+    await presence.close();
   }
 }

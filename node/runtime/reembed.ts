@@ -4,11 +4,9 @@ import type { Scheduler } from '../../protocol/base/seams.js';
 import type { EncoderRef } from '../../protocol/maintenance/encoder-ref.js';
 import type { EmbeddingFacts } from '../../protocol/maintenance/queries.js';
 import type { Settings } from '../config/settings.js';
-import { databaseName } from '../config/store-url.js';
 import type { Services } from '../pipeline/call.js';
-import { SocketNames } from '../private-socket.js';
 import { openEmbedder } from '../semantics/open-embedder.js';
-import { hasEnded } from './holder-ended.js';
+import { livingOwner } from '../threads/presence.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 
 export interface ReembedRequest {
@@ -140,11 +138,7 @@ async function finish(
   }
 }
 
-async function hasOwner({ store, clock, settings, crypto }: Services): Promise<boolean> {
-  const owner = await store.query({ kind: 'current-owner', nowMs: clock.nowMs() });
-  if (!owner.ok || owner.value.holder === null) return false;
-  return !(await hasEnded(
-    owner.value.holder,
-    new SocketNames(settings.home, databaseName(settings), crypto),
-  ));
+async function hasOwner({ store, settings }: Services): Promise<boolean> {
+  const owner = await livingOwner(store, settings);
+  return owner.ok && owner.value !== null;
 }

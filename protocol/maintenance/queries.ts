@@ -24,7 +24,7 @@ export interface MaintenanceQueries {
       readonly chainHead: string;
     }
   >;
-  readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null }>;
+  readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null; readonly fencing: number }>;
   readonly 'schema-version': Ask<AskSchemaVersion, { readonly version: number }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
   readonly 'namespaces-below': Ask<NamespacesBelow, NamespacesBelowAnswer>;

@@ -69,7 +69,7 @@ async function run(runs: readonly Run[]): Promise<Reply> {
   const failed = settled.find((each) => each.status === 'rejected');
   if (failed !== undefined) {
     const error = errorOf(failed.reason);
-    if (isLoss(error.code)) link.lose(connection);
+    if (isLoss(error.code)) link.drop(connection);
     return { rows: [], counts, error, failed: settled.indexOf(failed) };
   }
   const last = settled.at(-1)!;

@@ -52,12 +52,13 @@ export class ServerLink {
     return this.#silence === null ? this.#opening : Promise.reject(this.#silence);
   }
 
-  /** Forgets a connection that was lost. */
-  lose(client: pg.Client): void {
-    if (this.#client === client) this.#client = null;
+  /** Ends a connection that is of no use any more: what was asked there gets no answer. */
+  drop(client: pg.Client): void {
+    this.#lose(client);
+    (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
   }
 
-  /** Ends a connection whose server takes no other one either: what was asked there gets no answer. */
+  /** Drops a connection whose server takes no other one either. */
   async look(): Promise<void> {
     const asked = this.#client;
     if (asked === null) return;
@@ -66,7 +67,7 @@ export class ServerLink {
     try {
       await other.connect();
     } catch (error) {
-      if (!(error instanceof pg.DatabaseError)) this.#end(asked);
+      if (!(error instanceof pg.DatabaseError)) this.drop(asked);
     } finally {
       void other.end().catch(() => {});
     }
@@ -81,7 +82,7 @@ export class ServerLink {
 
   async #connect(): Promise<pg.Client> {
     const client = this.#make();
-    const lose = () => this.lose(client);
+    const lose = () => this.#lose(client);
     client.on('error', lose);
     client.on('end', lose);
     try {
@@ -102,8 +103,7 @@ export class ServerLink {
     }
   }
 
-  #end(client: pg.Client): void {
-    this.lose(client);
-    (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+  #lose(client: pg.Client): void {
+    if (this.#client === client) this.#client = null;
   }
 }

@@ -56,7 +56,7 @@ export function namespaceIds({ statements }: QueryParts, query: NamespaceIds): A
 /** The owner of the database. */
 export function currentOwner({ statements }: QueryParts, query: CurrentOwner): Answers['current-owner'] {
   const row = statements
-    .get('SELECT holder FROM database_owner WHERE expires_at_ms > @now')
-    .get({ now: query.nowMs }) as { holder: string } | undefined;
-  return { holder: row?.holder ?? null };
+    .get('SELECT holder, fencing FROM database_owner WHERE expires_at_ms > @now')
+    .get({ now: query.nowMs }) as { holder: string; fencing: number } | undefined;
+  return row ?? { holder: null, fencing: 0 };
 }

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Settings } from '../../../node/config/settings.js';
 import type { Services } from '../../../node/pipeline/call.js';
-import { SocketNames } from '../../../node/private-socket.js';
 import { LocalSocket } from '../../../node/runtime/local-socket.js';
 import { OwnerDuties } from '../../../node/runtime/owner-duties.js';
 import { systemCrypto, systemRandom } from '../../../node/seams.js';
 import type { OwnedSemantics } from '../../../node/semantics/owned-semantics.js';
 import { RoleSemantics } from '../../../node/semantics/role-semantics.js';
+import { presenceOf } from '../../../node/threads/presence.js';
 import { OWNER_RENEW_MS } from '../../../protocol/base/limits.js';
 import { ok } from '../../../protocol/base/result.js';
 import type { Command } from '../../../protocol/release.js';
@@ -49,7 +49,7 @@ function fixture(given?: LocalSocket) {
     locals.push(local);
     return local as unknown as OwnedSemantics;
   };
-  const settings = { home, dbPath: join(home, 'x.db') };
+  const settings = { home, dbPath: join(home, 'x.db'), storeUrl: null };
   const services = { settings, crypto: systemCrypto } as Services;
   const duties = new OwnerDuties({
     store,
@@ -66,7 +66,10 @@ function fixture(given?: LocalSocket) {
     scheduler,
     random: systemRandom,
     log: recordingLog(),
-    sockets: new SocketNames(home, join(home, 'x.db'), systemCrypto),
+    presence: presenceOf({
+      settings,
+      ...{ holder: 'h', crypto: systemCrypto, clock: scheduler, scheduler },
+    }),
     socket: () => given ?? new LocalSocket(services, 'mcp:1:h', recordingLog()),
     semantic: { role, openLocal },
   });
