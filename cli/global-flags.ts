@@ -12,6 +12,7 @@ export const GLOBAL_FLAGS: readonly DocumentedFlag[] = [
   settingFlag('storeUrl'),
   { name: 'config', kind: 'value', value: 'path', path: 'file', doc: 'Configuration file (SVC_CONFIG)' },
   settingFlag('agentId'),
+  settingFlag('dbPassphraseFile'),
   { name: 'json', kind: 'switch', doc: 'Print the answer as one JSON document' },
   { name: 'help', short: 'h', kind: 'switch', doc: 'Show this help' },
 ];
@@ -47,12 +48,14 @@ export function settingSources(
 ): [SettingFlags, ConfigSources] {
   const dbPath = flagValue(parsed, 'db');
   const storeUrl = flagValue(parsed, 'store-url');
+  const dbPassphraseFile = flagValue(parsed, 'db-passphrase-file');
   // Every user of the machine sees the words of a process, and an address may hold a password.
   if (storeUrl !== undefined) process.title = PROGRAM;
   const given = {
     ...flags,
     ...(dbPath === undefined ? {} : { dbPath }),
     ...(storeUrl === undefined ? {} : { storeUrl }),
+    ...(dbPassphraseFile === undefined ? {} : { dbPassphraseFile }),
   };
   return [given, { configPath: flagValue(parsed, 'config') }];
 }

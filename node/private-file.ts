@@ -19,8 +19,8 @@ export class PrivateFile {
     this.file = openSync(this.draft, 'wx', 0o600);
   }
 
-  write(text: string): void {
-    const bytes = Buffer.from(text);
+  write(content: string | Uint8Array): void {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     for (let at = 0; at < bytes.length; ) at += writeSync(this.file, bytes, at);
   }
 

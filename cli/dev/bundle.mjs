@@ -36,7 +36,8 @@ const CLIENT_TYPES = 'client/index.d.ts';
  * These modules stay outside the bundle and are loaded when an importing module runs: Node's own modules, because many
  * are expensive to load (`node:http`), and packages that are large or look for files next to their own.
  */
-const OUTSIDE = /^(node:.*|pino|prom-client|node-forge|undici|ws|pg|gpt-tokenizer(\/.*)?|csv-parse)$/;
+const OUTSIDE =
+  /^(node:.*|pino|prom-client|node-forge|undici|ws|pg|gpt-tokenizer(\/.*)?|csv-parse|rotating-file-stream)$/;
 
 const require = createRequire(import.meta.url);
 

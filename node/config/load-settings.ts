@@ -4,6 +4,7 @@ import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { stderrLog } from '../log.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import type { ConfigProblem } from './config-problem.js';
+import { encryptionProblems } from './encryption.js';
 import { meshProblems } from './mesh-problems.js';
 import { modelProblems } from './model-problems.js';
 import { vendorOf } from './model-vendors.js';
@@ -108,7 +109,6 @@ export function inspectConfiguration(flags: SettingFlags = {}, sources: ConfigSo
   takeStoreUrl(settings, origins, problems);
   settings['hooksPath'] = join(dirname(resolve(file.path)), 'hooks.toml');
   settings['hookEnvironment'] = hookEnvironment(env);
-  problems.push(...notReadYet(origins));
   const completed = complete(settings as unknown as Settings, problems, origins);
   const variables = Object.keys(env).filter((name) => name.startsWith('SVC_'));
   const searchPath = env['PATH'] ?? '';
@@ -176,6 +176,7 @@ function complete(
       fix: 'set SVC_API_KEY, or api_key in the configuration file',
     });
   }
+  problems.push(...encryptionProblems({ ...settings, ...pathsOf(settings) }, origins));
   problems.push(...modelProblems(settings));
   problems.push(...meshProblems(settings));
   return {
@@ -200,21 +201,6 @@ function pathsOf(settings: Settings): Partial<Settings> {
       return [row.key, IDENTITY.has(row.key) ? realPath(absolute) : absolute];
     }),
   );
-}
-
-/** A warning for each setting that was given and that nothing reads yet. */
-function notReadYet(origins: ReadonlyMap<keyof Settings, Origin>): ConfigProblem[] {
-  return SETTINGS.flatMap((row) => {
-    const origin = origins.get(row.key);
-    if (row.later !== true || origin === undefined || origin.source === 'default') return [];
-    const name = origin.name ?? row.key;
-    return {
-      code: 'CONFIG_KEY_NOT_READ' as const,
-      level: 'warning' as const,
-      message: `${name} is valid and has no effect in this release`,
-      fix: 'leave it for a later release, or remove it',
-    };
-  });
 }
 
 /** A wildcard would make every caller an admin, so identities are listed one by one (interface §5.4). */

@@ -90,11 +90,4 @@ export const GATE_ROWS = {
     config: 'governance.require_operator_pubkey',
     doc: "Refuse to start without the operator's public key.",
   },
-  passphraseFileAllowLaxPerms: {
-    type: 'boolean',
-    default: false,
-    env: 'SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS',
-    later: true,
-    doc: 'Permit a passphrase file that others may read. Validated now, read when passphrases come.',
-  },
 } as const satisfies SettingRows;

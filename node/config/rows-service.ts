@@ -138,14 +138,6 @@ export const SERVICE_ROWS = {
     env: 'SVC_DB_SYNCHRONOUS',
     doc: 'How SQLite syncs a commit; FULL keeps what it acknowledged through a power loss.',
   },
-  logLevel: {
-    type: 'text',
-    default: 'info',
-    oneOf: ['debug', 'info', 'warn', 'error', 'silent'],
-    env: 'SVC_LOG_LEVEL',
-    config: 'logging.level',
-    doc: 'debug, info, warn, error or silent; logs go to standard error.',
-  },
   profile: {
     type: 'text',
     default: 'core',

@@ -8,12 +8,12 @@ export type SecretFileProblem = 'missing' | 'unreadable' | 'lax-mode' | 'empty';
 const KEY_BYTES_MAX = 16_384;
 
 /**
- * Reads a key from the first line of a file that only its owner may read: mode 0400, or 0600 where that is permitted; a
- * looser mode is refused (interface §2.12). The checks and the read use the same open file.
+ * Reads a key from the first line of a file that only its owner may read: mode 0400, or a looser one where that is permitted; one
+ * beyond it is refused (interface §2.12). The checks and the read use the same open file.
  */
 export function readSecretFile(
   path: string,
-  modeMax: 0o400 | 0o600 = 0o400,
+  modeMax = 0o400,
 ):
   | { readonly ok: true; readonly secret: Secret }
   | { readonly ok: false; readonly problem: SecretFileProblem } {

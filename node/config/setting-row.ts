@@ -44,8 +44,6 @@ interface Row<Type extends string, Written> {
   readonly joined?: true;
   /** Turns the number that the operator writes into the value in the program. */
   readonly convert?: (value: number) => number | null;
-  /** True while nothing reads it: who sets it is warned. */
-  readonly later?: true;
   /** The default as the documentation says it; the value itself unless given. */
   readonly defaultDoc?: string;
   readonly doc: string;

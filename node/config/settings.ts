@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { CALLER_ROWS } from './rows-callers.js';
 import { CONFIDENCE_ROWS } from './rows-confidence.js';
 import { CURATOR_ROWS } from './rows-curator.js';
+import { ENCRYPTION_ROWS } from './rows-encryption.js';
 import { FEDERATION_ROWS } from './rows-federation.js';
 import { GATE_ROWS } from './rows-gates.js';
 import { LIFE_ROWS } from './rows-life.js';
+import { LOGGING_ROWS } from './rows-logging.js';
 import { MESH_ROWS } from './rows-mesh.js';
 import { MODEL_ROWS } from './rows-models.js';
 import { PLACE_ROWS } from './rows-places.js';
@@ -23,6 +25,7 @@ const SECTIONS = [
   PLACE_ROWS,
   CALLER_ROWS,
   SERVICE_ROWS,
+  LOGGING_ROWS,
   LIFE_ROWS,
   CONFIDENCE_ROWS,
   MODEL_ROWS,
@@ -31,6 +34,7 @@ const SECTIONS = [
   TRANSCRIPT_ROWS,
   FEDERATION_ROWS,
   GATE_ROWS,
+  ENCRYPTION_ROWS,
   TLS_ROWS,
   MESH_ROWS,
 ] as const;

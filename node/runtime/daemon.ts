@@ -2,7 +2,7 @@ import type { ChildStatus } from '../../actors/core/child.js';
 import type { Supervisor } from '../../actors/core/supervisor.js';
 import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
-import { stderrLog } from '../log.js';
+import { type NodeLog, openLog } from '../observability/log-files.js';
 import { OPERATIONS } from '../operations/registry.js';
 import { type DaemonParts, openParts } from './daemon-parts.js';
 import { startTree } from './daemon-tree.js';
@@ -35,10 +35,10 @@ const EXIT_STORAGE = 70;
 export async function startDaemon(settings: Settings): Promise<Daemon> {
   refuseUnsafeListening(settings);
   await refuseUnsafeOperatorKey(settings, true);
-  const log = stderrLog(settings.logLevel);
-  warnOfUntrustedAdmins(settings, log);
-  const parts = openParts(settings, log);
-  const life = new DaemonLife(parts);
+  const nodeLog = openLog(settings);
+  warnOfUntrustedAdmins(settings, nodeLog.log);
+  const parts = await openedParts(settings, nodeLog);
+  const life = new DaemonLife(parts, nodeLog);
   // Listens before anything is claimed: a start that fails on a taken port must not disturb the owner of the database.
   // Requests that arrive before the storage threads run wait for them.
   let address: Daemon['address'];
@@ -68,6 +68,16 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
   };
 }
 
+/** The parts of a daemon; a start that is refused closes the log. */
+async function openedParts(settings: Settings, nodeLog: NodeLog): Promise<DaemonParts> {
+  try {
+    return openParts(settings, nodeLog.log);
+  } catch (error) {
+    await nodeLog.close();
+    throw error;
+  }
+}
+
 function startMesh({ mesh, services, metrics }: DaemonParts): Promise<void> {
   const { upgrade } = mesh;
   return mesh.start((tls, peerRoutes) =>
@@ -88,12 +98,14 @@ class DaemonLife {
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
   readonly #parts: DaemonParts;
+  readonly #nodeLog: NodeLog;
   #exit!: (code: number) => void;
   #tree: Supervisor | null = null;
   #ending: Promise<void> | null = null;
 
-  constructor(parts: DaemonParts) {
+  constructor(parts: DaemonParts, nodeLog: NodeLog) {
     this.#parts = parts;
+    this.#nodeLog = nodeLog;
     this.ended = new Promise((resolve) => {
       this.#exit = resolve;
     });
@@ -113,7 +125,9 @@ class DaemonLife {
 
   /** Shuts down once; the exit code of the first call counts. */
   end(code: number): Promise<void> {
-    this.#ending ??= shutDown(this.#parts, this.#tree).then(() => this.#exit(code));
+    this.#ending ??= shutDown(this.#parts, this.#tree)
+      .then(() => this.#nodeLog.close())
+      .then(() => this.#exit(code));
     return this.#ending;
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -50,6 +50,7 @@ describe('the settings', () => {
       keyDir: join(at, 'keys'),
       skillsImportRoot: join(at, 'skills'),
       skillsExportRoot: join(at, 'skills'),
+      logDir: join(at, 'logs'),
     });
   });
 
@@ -78,6 +79,7 @@ describe('the settings', () => {
       hooksPath: '',
       skillsImportRoot: '',
       skillsExportRoot: '',
+      logDir: '',
     };
     assert.deepEqual({ ...load(env), ...places }, { ...load(), ...places });
   });
@@ -180,6 +182,10 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_PAYLOAD_RETENTION_DAYS: [['2', 172_800_000]],
   SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
   SVC_LOG_LEVEL: [['debug', 'debug']],
+  SVC_LOG_DIR: [['/x/logs', '/x/logs']],
+  SVC_ENCRYPT_AT_REST: [['0', false]],
+  // Every value is refused; see below.
+  SVC_DB_PASSPHRASE: [],
   SVC_PROFILE: [
     ['full', 'full'],
     ['admin,graph', 'admin,graph'],
@@ -260,6 +266,46 @@ describe('the environment', () => {
   });
 });
 
+describe('encryption of the database', () => {
+  const passphrase = (mode: number): string => {
+    const path = join(home(), 'passphrase');
+    writeFileSync(path, 'correct horse\n');
+    chmodSync(path, mode);
+    return path;
+  };
+
+  it('is refused by every setting that asks for it, without the passphrase', () => {
+    for (const [env, flags] of [
+      [{ SVC_ENCRYPT_AT_REST: '1' }, {}],
+      [{ SVC_DB_PASSPHRASE: 'correct horse' }, {}],
+      [{}, { dbPassphraseFile: passphrase(0o600) }],
+      [{}, { dbPassphraseFile: passphrase(0o400) }],
+      [{ SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: '1' }, { dbPassphraseFile: passphrase(0o644) }],
+    ] as const) {
+      const message = refusal(() => load(env, undefined, flags));
+      assert.match(
+        message,
+        /^(SVC_ENCRYPT_AT_REST|SVC_DB_PASSPHRASE|\S*db-?passphrase-?file) .*has no cipher/i,
+      );
+      assert.ok(!message.includes('horse'), message);
+    }
+  });
+
+  it('is refused first for a passphrase file that the group or others may read', () => {
+    for (const mode of [0o640, 0o604, 0o660]) {
+      const flags = { dbPassphraseFile: passphrase(mode) };
+      assert.match(
+        refusal(() => load({}, undefined, flags)),
+        /passphrase file .* is refused/,
+      );
+    }
+    assert.match(
+      refusal(() => load({}, undefined, { dbPassphraseFile: '/not/there' })),
+      /passphrase file \/not\/there does not exist/,
+    );
+  });
+});
+
 describe('the configuration file', () => {
   const TOML = `
     db = "/file/x.db"
@@ -307,6 +353,14 @@ describe('the configuration file', () => {
     max_registrations_per_day = 13
     [logging]
     level = "error"
+    enabled = true
+    path = "/file/logs"
+    filename_prefix = "node.log"
+    rotation = "hourly"
+    max_size_mb = 2
+    max_files = 3
+    retention_days = 4
+    structured = true
     [mcp]
     profile = "full"
     profile_hint_in_errors = true
@@ -489,6 +543,14 @@ describe('the configuration file', () => {
     maxRegistrationsPerDay: 13,
     observationsTtlDays: 3,
     logLevel: 'error',
+    logToFiles: true,
+    logDir: '/file/logs',
+    logFileName: 'node.log',
+    logRotation: 'hourly',
+    logFileBytesMax: 2 * 1024 * 1024,
+    logFilesMax: 3,
+    logRetentionDays: 4,
+    logStructured: true,
     profile: 'full',
     profileHints: true,
     toolAllowlist: [
