@@ -65,6 +65,7 @@ async function make(wanted, native) {
       process.exit(status ?? 1);
     }
     await bundle(fresh);
+    await buildConsole(fresh);
     await native;
     writeStart(fresh);
     for (const path of ASSETS) linkSync(at(path), join(fresh, path));
@@ -79,6 +80,15 @@ async function make(wanted, native) {
     rmSync(fresh, { recursive: true, force: true });
     rmSync(stale, { recursive: true, force: true });
   }
+}
+
+/** Builds the console from its sources and from the routes that the compiler wrote. */
+async function buildConsole(fresh) {
+  const [{ build: viteBuild }, { consoleConfig }] = await Promise.all([
+    import('vite'),
+    import('../../console/vite.config.mjs'),
+  ]);
+  await viteBuild(consoleConfig(fresh));
 }
 
 /**
@@ -121,6 +131,9 @@ function fingerprint() {
       .filter((name) => name.endsWith('.ts') || name.endsWith('.json'))
       .map((name) => join(folder, name)),
   );
+  const console = readdirSync(at('console'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.\w+$/.test(name))
+    .map((name) => join('console', name));
   const hash = createHash('sha256').update(`${bundlerVersion()}\0`);
   for (const path of [
     'tsconfig.json',
@@ -131,6 +144,7 @@ function fingerprint() {
     'cli/dev/build.mjs',
     ...ASSETS,
     ...sources.sort(),
+    ...console.sort(),
   ]) {
     hash
       .update(`${path}\0`)

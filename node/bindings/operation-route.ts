@@ -1,9 +1,6 @@
 import { fieldTypes, isRequired } from '../pipeline/coerce.js';
 import type { HttpBinding, Operation } from '../pipeline/operation.js';
 
-/** All operations live under this prefix (interface §9). */
-export const API_PREFIX = '/api/v1';
-
 /** How an external value becomes a field. */
 export interface FieldPlan {
   readonly field: string;

@@ -1,5 +1,5 @@
-import type { Clock, Crypto, Random, Scheduler } from '../../protocol/base/seams.js';
-import { API_PREFIX } from '../bindings/operation-route.js';
+import type { Random, Scheduler } from '../../protocol/base/seams.js';
+import { API_PREFIX } from '../bindings/api-prefix.js';
 import { isRepeatable } from '../pipeline/repeatable.js';
 import { checkedAgent, checkedHeaders, RETRIES_MAX, TIMEOUT_MS_MAX, wholeNumber } from './checked.js';
 import { MnemeshError, refused } from './client-error.js';
@@ -18,7 +18,7 @@ import type {
 import { type ClientRequest, type Input, requestOf } from './request.js';
 import { type FailedTry, leavesOutcomeUnknown, retryDelayMs } from './retries.js';
 import type { ClientRoute } from './routes.js';
-import { decisionHeaders, signMemory } from './sign-memory.js';
+import type { Signing } from './signing.js';
 import { type Answered, Transport, type Unanswered } from './transport.js';
 
 export interface HttpClientParts {
@@ -28,11 +28,11 @@ export interface HttpClientParts {
   readonly apiKey: string | null;
   readonly signer: Signer | null;
   readonly approvalSecret: string | null;
+  /** Null for a client that has nothing to sign with. */
+  readonly signing: Signing | null;
   readonly retries: number;
   readonly timeoutMs: number;
   readonly fetch: typeof globalThis.fetch;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  readonly crypto: Pick<Crypto, 'sha256'>;
   readonly random: Pick<Random, 'unit' | 'uuid'>;
   readonly scheduler: Scheduler;
 }
@@ -142,12 +142,12 @@ export class HttpClient implements GeneralClient {
 
   /** The input with the signatures that it needs where there is a signer. */
   async #signed({ signs }: ClientRoute, input: Input, named: string | undefined): Promise<Input> {
-    const { signer } = this.#parts;
-    if (signer === null || signs === undefined) return input;
+    const { signer, signing } = this.#parts;
+    if (signer === null || signing === null || signs === undefined) return input;
     if (named !== undefined && named !== signer.agentId)
       throw refused(`the signer is of ${signer.agentId}, and the call of ${named}`, ['agentId']);
     const sign = async (memory: unknown) =>
-      isSigned(memory) ? memory : signMemory(signer, memory as SignableMemory, this.#parts);
+      isSigned(memory) ? memory : signing.memory(signer, memory as SignableMemory);
     if (signs === 'memory') return (await sign(input)) as unknown as Input;
     const { memories } = input;
     return Array.isArray(memories) ? { ...input, memories: await Promise.all(memories.map(sign)) } : input;
@@ -167,11 +167,11 @@ export class HttpClient implements GeneralClient {
   }
 
   async #try({ route, request, decides }: Prepared, options: CallOptions): Promise<Answered | FailedTry> {
-    const { approvalSecret: secret } = this.#parts;
+    const { approvalSecret: secret, signing } = this.#parts;
     const own =
-      secret === null || decides === null
+      secret === null || signing === null || decides === null
         ? {}
-        : decisionHeaders(route, decides, request.body ?? '', secret, this.#parts);
+        : signing.decision(route, decides, request.body ?? '', secret);
     const headers = { ...request.headers, ...own };
     const answer = await this.#transport.send({ ...request, headers }, this.#tryOptions(options));
     if (answer.status === null) return this.#unanswered(answer, route.effect);

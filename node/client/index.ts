@@ -6,7 +6,14 @@ import { methodOf } from './method-names.js';
 import type { CallOptions, ClientOptions, SignableMemory, Signed, Signer, SignerOptions } from './public.js';
 import type { Input } from './request.js';
 import { ROUTES } from './route-table.js';
-import { createSigner as signerWith, signMemory as signWith } from './sign-memory.js';
+import { decisionHeaders, createSigner as signerWith, signMemory as signWith } from './sign-memory.js';
+import type { Signing } from './signing.js';
+
+const SIGNING_PARTS = { clock: systemClock, crypto: systemCrypto };
+const SIGNING: Signing = {
+  memory: (signer, memory) => signWith(signer, memory, SIGNING_PARTS),
+  decision: (route, subject, body, secret) => decisionHeaders(route, subject, body, secret, SIGNING_PARTS),
+};
 
 const DEFAULT_URL = 'http://127.0.0.1:9077';
 const DEFAULT_RETRIES = 2;
@@ -24,10 +31,11 @@ export function createClient(options: ClientOptions = {}): HttpClient {
     apiKey: options.apiKey ?? null,
     signer: options.signer ?? null,
     approvalSecret: options.approvalSecret ?? null,
+    signing: SIGNING,
     retries: wholeNumber('retries', options.retries ?? DEFAULT_RETRIES, 0, RETRIES_MAX),
     timeoutMs: wholeNumber('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS, 1, TIMEOUT_MS_MAX),
     fetch: fetchOf(options.fetch),
-    ...{ clock: systemClock, crypto: systemCrypto, random: systemRandom, scheduler: systemScheduler },
+    ...{ random: systemRandom, scheduler: systemScheduler },
   });
   const methods = ROUTES.map(({ name }) => [
     methodOf(name),
@@ -43,7 +51,7 @@ export const createSigner = (options: SignerOptions): Signer => signerWith(optio
 
 /** The memory with its signature, for `memoryStore` and for POST /memories. */
 export const signMemory = <M extends SignableMemory>(signer: Signer, memory: M): Promise<M & Signed> =>
-  signWith(signer, memory, { clock: systemClock, crypto: systemCrypto });
+  signWith(signer, memory, SIGNING_PARTS);
 
 function urlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;

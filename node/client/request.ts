@@ -1,4 +1,4 @@
-import { API_PREFIX } from '../bindings/operation-route.js';
+import { API_PREFIX } from '../bindings/api-prefix.js';
 import { refused } from './client-error.js';
 import type { ClientRoute } from './routes.js';
 

@@ -228,7 +228,8 @@ export class Exchange {
     const refusesRest = !this.closes && !request.complete && !isSmall(request);
     const headers: string[] = contentType === '' ? [] : ['content-type', contentType];
     if (!isBodiless(status)) headers.push('content-length', String(bytes.length));
-    headers.push('cache-control', 'no-store', 'x-content-type-options', 'nosniff', ...extra);
+    if (!extra.includes('cache-control')) headers.push('cache-control', 'no-store');
+    headers.push('x-content-type-options', 'nosniff', ...extra);
     if (gzipped) headers.push('content-encoding', 'gzip');
     const { origin } = request.headers;
     if (origin === undefined) {

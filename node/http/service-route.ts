@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { API_PREFIX } from '../bindings/operation-route.js';
+import { API_PREFIX } from '../bindings/api-prefix.js';
 
 /** The service's own name, as `/health` and the metrics show it. */
 export const SERVICE = 'mnemesh';
@@ -37,10 +37,18 @@ export interface ServiceRoute {
   readonly undescribed?: true;
   /** True when it exists only under the API prefix. */
   readonly prefixed?: true;
+  /** True when it exists only outside the API prefix. */
+  readonly bare?: true;
   /** The agent is that of the header. */
   readonly reply: (agentId: string | null) => Reply | Promise<Reply>;
 }
 
 /** The paths of a service route, or of a stream. */
-export const pathsOf = ({ path, prefixed }: Pick<ServiceRoute, 'path' | 'prefixed'>): readonly string[] =>
-  prefixed === true ? [`${API_PREFIX}${path}`] : [path, `${API_PREFIX}${path}`];
+export const pathsOf = ({
+  path,
+  prefixed,
+  bare,
+}: Pick<ServiceRoute, 'path' | 'prefixed' | 'bare'>): readonly string[] => [
+  ...(prefixed === true ? [] : [path]),
+  ...(bare === true ? [] : [`${API_PREFIX}${path}`]),
+];

@@ -7,6 +7,7 @@ import type { Metrics } from '../observability/metrics.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import { VERSION } from '../version.js';
+import { consoleRoutes } from './console/console-routes.js';
 import { docsRoutes } from './docs/docs-routes.js';
 import { JSON_TYPE } from './exchange.js';
 import { openApiDocument } from './openapi/document.js';
@@ -55,6 +56,7 @@ export function serviceRoutes(options: ServiceRouteOptions): readonly ServiceRou
     toolsRoute(options),
     openApiRoute(options, () => routes),
     ...docsRoutes(),
+    ...consoleRoutes(),
   ];
   return routes;
 }

@@ -3,7 +3,7 @@ import { rootCertificates } from 'node:tls';
 import type { Scheduler } from '../../protocol/base/seams.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import { peerOfStatement } from '../../protocol/peers/roster-statement.js';
-import { API_PREFIX } from '../bindings/operation-route.js';
+import { API_PREFIX } from '../bindings/api-prefix.js';
 import type { Settings } from '../config/settings.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { FormedMesh } from './forming/mesh-state.js';

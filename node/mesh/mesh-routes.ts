@@ -6,7 +6,7 @@ import { instantFromMs } from '../../protocol/base/time.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import { WHOAMI_PATH } from '../../protocol/peers/whoami.js';
 import type { ReceivedMessage } from '../../protocol/wire/transport.js';
-import { API_PREFIX } from '../bindings/operation-route.js';
+import { API_PREFIX } from '../bindings/api-prefix.js';
 import { JSON_TYPE } from '../http/exchange.js';
 import type { MessageOrigin, PeerRoute } from '../http/peer-route.js';
 import { parseQuery } from '../http/query-string.js';

@@ -3,7 +3,7 @@ import type { Clock, Log, Scheduler, Timer } from '../../protocol/base/seams.js'
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import type { PeerReply, PeerRequest, PeerTransport } from '../../protocol/wire/transport.js';
-import { API_PREFIX } from '../bindings/operation-route.js';
+import { API_PREFIX } from '../bindings/api-prefix.js';
 import { parseJson } from './forming/mesh-folder.js';
 import type { MeshState } from './forming/mesh-state.js';
 import { MEMBERSHIP_PATH, ROSTER_BODY, ROSTER_PATH } from './mesh-answers.js';

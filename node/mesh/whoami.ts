@@ -10,7 +10,7 @@ import {
   whoamiBytes,
 } from '../../protocol/peers/whoami.js';
 import type { PeerTransport } from '../../protocol/wire/transport.js';
-import { API_PREFIX } from '../bindings/operation-route.js';
+import { API_PREFIX } from '../bindings/api-prefix.js';
 import { parseQuery } from '../http/query-string.js';
 import { VERSION } from '../version.js';
 import { parseJson } from './forming/mesh-folder.js';

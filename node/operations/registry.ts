@@ -53,6 +53,7 @@ import { memoryRecall } from './core/memory-recall.js';
 import { memorySearch } from './core/memory-search.js';
 import { memoryStore } from './core/memory-store.js';
 import { curatorBegin, curatorPreview, curatorRollback } from './curator/curator.js';
+import { auditList } from './governance/audit-list.js';
 import { decideApproval } from './governance/decide-approval.js';
 import { hookAnswer, hookList, hookQuestions } from './governance/hooks-admin.js';
 import {
@@ -89,6 +90,7 @@ import { memoryDelete } from './lifecycle/memory-delete.js';
 import { memoryExport } from './lifecycle/memory-export.js';
 import { memoryForget } from './lifecycle/memory-forget.js';
 import { memoryGc } from './lifecycle/memory-gc.js';
+import { memoryHistory } from './lifecycle/memory-history.js';
 import { memoryImport } from './lifecycle/memory-import.js';
 import { memoryPromote } from './lifecycle/memory-promote.js';
 import { memoryUndoEdit } from './lifecycle/memory-undo-edit.js';
@@ -102,6 +104,7 @@ import { memoryCapabilities } from './meta/memory-capabilities.js';
 import { memoryRecallObservations } from './meta/memory-recall-observations.js';
 import { memorySessionStart } from './meta/memory-session-start.js';
 import { memoryStats } from './meta/memory-stats.js';
+import { meshConflicts } from './meta/mesh-conflicts.js';
 import { memoryNotify } from './other/memory-notify.js';
 import { memoryPersona } from './personas/memory-persona.js';
 import { memoryPersonaGenerate } from './personas/memory-persona-generate.js';
@@ -180,6 +183,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryForget,
   memoryGc,
   memoryUndoEdit,
+  memoryHistory,
   memoryLink,
   memoryGetLinks,
   memoryUnlink,
@@ -242,6 +246,7 @@ export const OPERATIONS: readonly Operation[] = [
   agentRevokeKey,
   memoryQuotaStatus,
   verifySignedEventsChain,
+  auditList,
   memoryRuleList,
   memoryCheckAgentAction,
   memoryNotify,
@@ -267,6 +272,7 @@ export const OPERATIONS: readonly Operation[] = [
   memorySkillExport,
   memorySkillPromoteFromReflection,
   memorySkillCompositionalContext,
+  meshConflicts,
   jobsList,
   jobsShow,
   jobsPause,

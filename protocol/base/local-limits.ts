@@ -21,3 +21,6 @@ export const LOCAL_GREETING_TIMEOUT_MS = 1000;
 export const LOCAL_PROBE_MS = 200;
 /** The same after a daemon that did not answer the greeting. */
 export const LOCAL_HUNG_REST_MS = 10_000;
+
+/** Browsers keep files whose names have the hash of what they hold; a year is the most that they take. */
+export const HASHED_FILE_KEPT_SECS = 31_536_000;

@@ -32,6 +32,7 @@ export interface MaintenanceQueries {
   readonly 'embedding-progress': Ask<EmbeddingProgress, EmbeddingFacts>;
   readonly 'text-index-progress': Ask<TextIndexProgress, { readonly waiting: number }>;
   readonly 'audit-rows': Ask<AuditRows, { readonly rows: readonly AuditRow[] }>;
+  readonly 'newest-audit-rows': Ask<NewestAuditRows, { readonly rows: readonly AuditRow[] }>;
   readonly 'audit-heads': Ask<ReadAuditHeads, { readonly heads: AuditHeads }>;
 }
 
@@ -121,6 +122,14 @@ export interface TextIndexProgress {
 export interface AuditRows {
   readonly kind: 'audit-rows';
   readonly after: number;
+  readonly limit: number;
+}
+
+/** Rows of the audit chain, the newest first. */
+export interface NewestAuditRows {
+  readonly kind: 'newest-audit-rows';
+  /** Only rows before this sequence. */
+  readonly before?: number | undefined;
   readonly limit: number;
 }
 

@@ -1,5 +1,5 @@
 import type { Ask } from '../base/ask.js';
-import type { AgentId, Instant } from '../base/meanings.js';
+import type { AgentId, Instant, PeerId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
 import type {
   FindLookAlikes,
@@ -9,6 +9,7 @@ import type {
   ReviewWritten,
 } from './look-alikes.js';
 import type { MemoryRow, Tier } from './memory.js';
+import type { MemoryImage } from './memory-kind.js';
 import type { ObservationJson } from './recall-ledger.js';
 import type { RankedRow, RecallRequest } from './recall-request.js';
 
@@ -57,6 +58,15 @@ export interface MemoryQueries {
       readonly memory: MemoryRow;
       readonly links: readonly LinkSummary[];
       /** True when there are, or may be, more links. */
+      readonly truncated: boolean;
+    }
+  >;
+  readonly 'memory-history': Ask<
+    MemoryHistory,
+    {
+      readonly id: string;
+      /** The newest first. */
+      readonly versions: readonly MemoryVersion[];
       readonly truncated: boolean;
     }
   >;
@@ -111,6 +121,27 @@ export interface GetMemory {
   readonly linksMax?: number;
   readonly viewer: Viewer;
   readonly now: Instant;
+}
+
+/** The versions of a memory that the log of this node holds. */
+export interface MemoryHistory {
+  readonly kind: 'memory-history';
+  /** An id, or a prefix that matches one visible memory. */
+  readonly id: string;
+  readonly limit: number;
+  readonly viewer: Viewer;
+  readonly now: Instant;
+}
+
+export interface MemoryVersion {
+  readonly op_id: string;
+  /** What was done: store, update, promote or restore. */
+  readonly change: string;
+  readonly at: Instant;
+  /** The node that wrote it. */
+  readonly node: PeerId;
+  /** Null where the log dropped it, or where the viewer could not see the memory as it was then. */
+  readonly memory: MemoryImage | null;
 }
 
 /** Filters that list and search share (interface §4.2, §4.3). */

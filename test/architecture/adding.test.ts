@@ -78,6 +78,7 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
     });
     assert.equal(compiled.stdout, '', 'the examples compile');
     assert.equal(compiled.status, 0);
+    cpSync('dist/console', join(root, 'dist/console'), { recursive: true });
   });
 
   const run = (home: string, ...words: string[]) =>

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import { circlesOf } from './circles-of.js';
 import { sourceFiles } from './source-files.js';
 
-const FLOORS = ['protocol', 'storage', 'actors', 'node', 'cli'];
+const FLOORS = ['protocol', 'storage', 'actors', 'node', 'cli', 'console'];
 
 /** What each file imports of the project: values, types, and what is loaded when it is used. */
 const imports = new Map(
   FLOORS.flatMap((floor) => sourceFiles(floor)).map((file) => [
-    file.path.replace(/\.ts$/, ''),
+    file.path.replace(/\.tsx?$/, ''),
     file.imports.filter((specifier) => specifier.startsWith('.')).map((specifier) => file.resolve(specifier)),
   ]),
 );

@@ -87,7 +87,8 @@ describe('the installed package', () => {
     assert.ok(beside.length >= 6, String(beside));
     for (const path of [...ENTRIES, ...ASSETS, ...Object.keys(COPIED), ...beside])
       assert.ok(FILES.includes(`dist/${path}`), `"files" of package.json does not name dist/${path}`);
-    for (const file of FILES.filter((each) => each.startsWith('dist')))
+    // What the console's builder names by their hashes has a folder of its own, with nothing else in it.
+    for (const file of FILES.filter((each) => each.startsWith('dist') && each !== 'dist/console/assets'))
       assert.match(file, /\.(js|cjs|code|bin|h|html|css|d\.ts)$|LICENSE(\.txt)?$|NOTICE$/, file);
   });
 

@@ -32,7 +32,7 @@ function findProject(from: string): string {
 /** The TypeScript files of a top folder. */
 export function sourceFiles(folder: string): SourceFile[] {
   return readdirSync(join(PROJECT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => read(join(folder, name)));
 }
 

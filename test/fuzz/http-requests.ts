@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { API_PREFIX, type OperationRoute, operationRoutes } from '../../node/bindings/operation-route.js';
+import { API_PREFIX } from '../../node/bindings/api-prefix.js';
+import { type OperationRoute, operationRoutes } from '../../node/bindings/operation-route.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
 import type { Dice } from './dice.js';
 import { mutate } from './mutate.js';

@@ -1,4 +1,4 @@
-import { API_PREFIX } from '../../bindings/operation-route.js';
+import { API_PREFIX } from '../../bindings/api-prefix.js';
 import type { Operation } from '../../pipeline/operation.js';
 import { VERSION } from '../../version.js';
 import type { PeerRoute } from '../peer-route.js';

@@ -3,7 +3,7 @@ import { Client } from 'undici';
 import { ROSTER_BODY_BYTES_MAX } from '../../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import type { Clock, Scheduler } from '../../../protocol/base/seams.js';
-import { API_PREFIX } from '../../bindings/operation-route.js';
+import { API_PREFIX } from '../../bindings/api-prefix.js';
 import { connectTo, UntrustedError } from '../tls/connect-tls.js';
 import { fingerprintOfCertificate, isIssuedBy } from './certificate.js';
 import { guestCertificate } from './guest-certificate.js';

@@ -10,7 +10,7 @@ import { instantFromMs } from '../../../protocol/base/time.js';
 import type { Peer, Roster } from '../../../protocol/peers/peer.js';
 import { HINTS_PATH } from '../../../protocol/wire/hint.js';
 import { signMessage } from '../../../protocol/wire/message-signing.js';
-import { API_PREFIX } from '../../bindings/operation-route.js';
+import { API_PREFIX } from '../../bindings/api-prefix.js';
 import type { UndiciTransport } from '../undici-transport.js';
 import { HintLine } from './hint-line.js';
 

@@ -5,7 +5,7 @@ import {
   RANGES_PATH,
   SINCE_PATH,
 } from '../../../protocol/wire/message-paths.js';
-import { API_PREFIX } from '../../bindings/operation-route.js';
+import { API_PREFIX } from '../../bindings/api-prefix.js';
 import { JSON_TYPE } from '../../http/exchange.js';
 import type { PeerRoute } from '../../http/peer-route.js';
 import type { SyncReceiver } from './sync-receiver.js';

@@ -187,6 +187,7 @@ export const memoryActionEdges = defineOperation({
   output: z.object({ edges: z.array(edgeOutput), ...fields.listEnd }),
   effect: 'read',
   guards: {},
+  http: [{ method: 'GET', path: '/actions/{id}/edges', fields: 'query' }],
   mcp: { description: 'List the edges of a task (action): what it waits for and what waits for it.' },
   run: async (call, { id }) => {
     const seen = await actionAt(call, id);

@@ -48,6 +48,7 @@ export const coordinationBoard = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  http: [{ method: 'GET', path: '/board', fields: 'query' }],
   run: async (call, asked) => {
     const more: string[] = [];
     const actions = await actionsOf(call, asked, more);

@@ -19,7 +19,7 @@ const remembered = z.object({
   decided_at: z.string(),
 });
 
-/** Lists decisions that are remembered (interface §4.9, `remember`). Only the command line has it. */
+/** Lists decisions that are remembered (interface §4.9, `remember`). */
 export const pendingRemembered = defineOperation({
   name: 'pending_remembered',
   family: 'governance',
@@ -28,6 +28,7 @@ export const pendingRemembered = defineOperation({
   output: z.object({ remembered: z.array(remembered), count: z.int() }),
   effect: 'read',
   guards: { admin: true },
+  http: [{ method: 'GET', path: '/pending/remembered', fields: 'query' }],
   cli: {
     command: 'pending remembered',
     view: 'object',

@@ -40,6 +40,7 @@ export const verifySignedEventsChain = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
+  http: [{ method: 'GET', path: '/audit/verify', fields: 'query', omit: ['format'] }],
   cli: {
     command: 'verify-signed-events-chain',
     view: 'message',

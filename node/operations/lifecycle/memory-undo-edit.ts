@@ -9,7 +9,6 @@ import { shownMemory } from '../shared/shown-memories.js';
 /**
  * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2), or restores what a named
  * operation wrote. A second undo restores the edit.
- * Only on the command line.
  */
 export const memoryUndoEdit = defineOperation({
   name: 'memory_undo_edit',
@@ -35,6 +34,7 @@ export const memoryUndoEdit = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
+  http: [{ method: 'POST', path: '/memories/{id}/undo', fields: 'body' }],
   cli: {
     command: 'undo-edit',
     positionals: ['id'],

@@ -79,7 +79,7 @@ async function jobOf(call: ReadCall, prefix: string): Promise<Result<Job>> {
     : fail('AMBIGUOUS_ID_PREFIX', `several jobs begin with ${prefix}: give more of the id`);
 }
 
-/** Lists jobs. Only the command line has it. */
+/** Lists jobs. */
 export const jobsList = defineOperation({
   name: 'jobs_list',
   family: 'meta',
@@ -96,6 +96,7 @@ export const jobsList = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
+  http: [{ method: 'GET', path: '/jobs', fields: 'query' }],
   cli: {
     command: 'jobs list',
     view: 'object',

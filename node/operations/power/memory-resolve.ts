@@ -6,7 +6,7 @@ import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { namedMemory } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 
-/** Keeps one memory and archives the one that it supersedes (reference-mcp-cli §2.2). Only on the command line. */
+/** Keeps one memory and archives the one that it supersedes (reference-mcp-cli §2.2). */
 export const memoryResolve = defineOperation({
   name: 'memory_resolve',
   family: 'power',
@@ -19,6 +19,7 @@ export const memoryResolve = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
+  http: [{ method: 'POST', path: '/contradictions/resolve', fields: 'body' }],
   cli: {
     command: 'resolve',
     positionals: ['winner', 'loser'],

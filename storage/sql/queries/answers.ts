@@ -5,7 +5,7 @@ import type { Answers, Queries } from '../../../protocol/release.js';
 import { actionWaits } from './action-waits.js';
 import { agentKey, listAgents } from './agents.js';
 import { archiveStats, findArchived, listArchive } from './archive.js';
-import { auditRows } from './audit.js';
+import { auditRows, newestAuditRows } from './audit.js';
 import { similarTitles } from './before-store.js';
 import { calibrateConfidence } from './confidence.js';
 import { listConflicts } from './conflicts.js';
@@ -24,6 +24,7 @@ import { findRecords } from './find-records.js';
 import { actionFrontier } from './frontier.js';
 import { getMemory } from './get.js';
 import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
+import { memoryHistory } from './history.js';
 import { dueJobs, jobTotals } from './jobs.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { linksOfMemory, namedLinks, newestLinks } from './links.js';
@@ -109,6 +110,7 @@ const lookup = <Q, A>(answer: Answer<Q, A>): Answering<Q, A> => ({ ...scan(answe
 export const ANSWERS: {
   readonly [K in keyof Queries]: Answering<Queries[K]['request'], Answers[K]>;
 } = {
+  'memory-history': { run: memoryHistory, isLookup: () => false },
   'get-memory': { run: getMemory, isLookup: () => true },
   'list-memories': scan(listMemories),
   'search-memories': scan(searchMemories),
@@ -209,6 +211,7 @@ export const ANSWERS: {
   'namespace-ids': { ...scan(namespaceIds), isLookup: ({ below }) => below === null },
   'namespaces-below': scan(namespacesBelow),
   'audit-rows': scan(auditRows),
+  'newest-audit-rows': scan(newestAuditRows),
   'audit-heads': scan(({ db }) => ({ heads: db.auditHeads?.read() ?? [] })),
 
   'list-peer-progress': scan(listPeerProgress),

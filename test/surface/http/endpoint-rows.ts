@@ -1,6 +1,7 @@
 import { agents } from './endpoints/agents.js';
 import { approvals } from './endpoints/approvals.js';
 import { archive } from './endpoints/archive.js';
+import { forConsole } from './endpoints/console.js';
 import { further } from './endpoints/further.js';
 import { graph } from './endpoints/graph.js';
 import { health } from './endpoints/health.js';
@@ -48,5 +49,6 @@ export const ENDPOINT_ROWS: readonly EndpointRow[] = [
   ...hooks,
   ...transfer,
   ...further,
+  ...forConsole,
   ...lastly,
 ];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { API_PREFIX, type OperationRoute, operationRoutes } from '../../../node/bindings/operation-route.js';
+import { API_PREFIX } from '../../../node/bindings/api-prefix.js';
+import { type OperationRoute, operationRoutes } from '../../../node/bindings/operation-route.js';
 import { Secret } from '../../../node/config/secret.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { signDecision } from '../../support/sign-decision.js';

@@ -57,6 +57,8 @@ describe('attestation required by name', () => {
         ['DELETE', '/archive', undefined],
         ['POST', '/forget', { pattern: 't' }],
         ['POST', '/gc', {}],
+        ['POST', `/memories/${id}/undo`, {}],
+        ['POST', '/contradictions/resolve', { winner: id, loser: id }],
         ['POST', '/consolidate', { ids: [id, id], title: 'both' }],
         ['POST', '/memory_atomise', { memory_id: id }],
         ['POST', '/memory_reflect', { source_ids: [id], title: 'what follows', content: 'c' }],

@@ -1,0 +1,67 @@
+/** The kinds of memories to choose from; empty for any. */
+export const KINDS: readonly string[] = [
+  ...['', 'observation', 'reflection', 'persona', 'concept', 'entity', 'claim', 'relation', 'event'],
+  ...['conversation', 'decision'],
+];
+
+/** What a list shows of a memory; the text is cut, so that 100,000 rows fit into a tab. */
+export interface MemoryRow {
+  readonly id: string;
+  readonly title: string;
+  readonly namespace: string;
+  readonly tier: string;
+  readonly kind: string;
+  readonly tags: readonly string[];
+  readonly agent: string;
+  readonly updatedAt: string;
+  readonly passage: string;
+  readonly score: number | null;
+  /** How a recall found it; null for a list. */
+  readonly why: string | null;
+}
+
+interface Shown {
+  readonly id: string;
+  readonly title: string;
+  readonly namespace: string;
+  readonly tier: string;
+  readonly kind?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly updated_at?: string | undefined;
+  readonly content?: string | undefined;
+  readonly passage?: string | undefined;
+  readonly score?: number | undefined;
+  readonly metadata?: { readonly agent_id?: unknown } | undefined;
+  readonly [member: string]: unknown;
+}
+
+const PASSAGE_LENGTH = 200;
+
+export function memoryRow(memory: Shown, why: string | null = null): MemoryRow {
+  const text = memory.passage ?? memory.content ?? '';
+  return {
+    id: memory.id,
+    title: memory.title,
+    namespace: memory.namespace,
+    tier: memory.tier,
+    kind: memory.kind ?? '',
+    tags: memory.tags ?? [],
+    agent: typeof memory.metadata?.agent_id === 'string' ? memory.metadata.agent_id : '',
+    updatedAt: memory.updated_at ?? '',
+    passage: text.length > PASSAGE_LENGTH ? `${text.slice(0, PASSAGE_LENGTH)}…` : text,
+    score: memory.score ?? null,
+    why,
+  };
+}
+
+const WHYS: Readonly<Record<string, string>> = {
+  fts: 'words',
+  keyword: 'words',
+  hnsw: 'meaning',
+  semantic: 'meaning',
+  hybrid: 'words and meaning',
+};
+
+/** Why a recall found a row, in words for people. */
+export const whyText = (retriever: string | undefined): string | null =>
+  retriever === undefined ? null : (WHYS[retriever] ?? retriever);

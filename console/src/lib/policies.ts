@@ -1,0 +1,56 @@
+import { valueText } from './format.js';
+
+/** A namespace of the chain, with the policy that was set there. */
+export interface PolicyLevel {
+  readonly namespace: string;
+  readonly governance?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+export interface PolicyRow {
+  readonly member: string;
+  readonly value: unknown;
+  /** Null where no policy says it. */
+  readonly from: string | null;
+}
+
+const MEMBERS = ['write', 'promote', 'delete', 'approver'] as const;
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  write: 'any',
+  promote: 'any',
+  delete: 'owner',
+  approver: 'human',
+};
+
+/**
+ * What holds in the last namespace of a chain: the nearest policy that says a member decides it. A policy with `inherit` false
+ * hides those above it.
+ */
+export function policyIn(levels: readonly PolicyLevel[]): readonly PolicyRow[] {
+  const cut = levels.findLastIndex(({ governance }) => governance?.['inherit'] === false);
+  const counted = levels.slice(Math.max(0, cut));
+  return MEMBERS.map((member) => {
+    const level = counted.findLast(({ governance }) => governance?.[member] !== undefined);
+    return level === undefined
+      ? { member, value: DEFAULTS[member], from: null }
+      : { member, value: level.governance?.[member], from: level.namespace };
+  });
+}
+
+const GATES: Readonly<Record<string, string>> = {
+  any: 'every agent that sees the memory',
+  registered: 'registered agents',
+  owner: 'the owner',
+  approve: 'everybody, after an approval',
+};
+
+/** What a member of a policy means, in words. */
+export function gateText(member: string, value: unknown): string {
+  if (member !== 'approver') return GATES[String(value)] ?? valueText(value);
+  if (value === 'human') return 'any registered agent but the one that asks';
+  const { agent, consensus } = (value ?? {}) as { readonly agent?: unknown; readonly consensus?: unknown };
+  return agent !== undefined
+    ? String(agent)
+    : consensus !== undefined
+      ? `${String(consensus)} agents together`
+      : valueText(value);
+}

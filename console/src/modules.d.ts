@@ -1,0 +1,7 @@
+declare module 'virtual:routes' {
+  import type { ClientRoute } from '../../node/client/routes.js';
+
+  export const ROUTES: readonly ClientRoute[];
+}
+
+declare module '*.css';

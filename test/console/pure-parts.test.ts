@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { adviceOn } from '../../console/src/lib/advice.js';
+import { agoText, bytesText, instantOf, valueText, wordsOf } from '../../console/src/lib/format.js';
+import { memoryRow } from '../../console/src/lib/memory-rows.js';
+import { changesOf } from '../../console/src/lib/pending-changes.js';
+import { gateText, policyIn } from '../../console/src/lib/policies.js';
+import { addressOf, placeOf } from '../../console/src/lib/route.js';
+import { rowWindow } from '../../console/src/lib/row-window.js';
+import { lineDiff } from '../../console/src/lib/text-diff.js';
+
+describe('addresses of the console', () => {
+  it('lead back to the place that they were made of, whatever its subject and its query', () => {
+    const text = fc.string({ minLength: 1, unit: 'grapheme' });
+    const view = fc.constantFrom('memories', 'approvals', 'mesh');
+    fc.assert(
+      fc.property(view, fc.option(text), fc.dictionary(text, text), (name, subject, query) => {
+        const { pathname, search } = new URL(addressOf(name, subject, query), 'http://node.invalid');
+        const escapes = subject !== null && /^\.{1,2}$/.test(subject);
+        if (!escapes)
+          assert.deepEqual(placeOf(pathname, search), { view: name, subject, query: { ...query } });
+      }),
+    );
+  });
+
+  it('of what the console does not have lead to the first view', () => {
+    for (const path of ['/console', '/console/', '/console/a/b/c'])
+      assert.deepEqual(placeOf(path, ''), { view: 'memories', subject: null, query: {} });
+    assert.equal(placeOf('/console/memories/%zz', '').subject, '%zz');
+  });
+
+  it('leave empty values out', () => {
+    assert.equal(
+      addressOf('memories', null, { q: '', tag: null, tier: 'mid' }),
+      '/console/memories?tier=mid',
+    );
+  });
+});
+
+describe('the rows of a long list', () => {
+  it('that are drawn are few, cover what shows, and are rows of the list', () => {
+    const cases = fc.record({
+      count: fc.nat(1_000_000),
+      scrollTop: fc.integer({ min: -100, max: 70_000_000 }),
+      height: fc.integer({ min: 0, max: 4000 }),
+    });
+    fc.assert(
+      fc.property(cases, ({ count, scrollTop, height }) => {
+        const { first, end, offset } = rowWindow(count, 64, { scrollTop, height });
+        assert.ok(0 <= first && first <= end && end <= count);
+        assert.ok(end - first <= height / 64 + 20);
+        assert.equal(offset, first * 64);
+        const shown = Math.floor((scrollTop + height / 2) / 64);
+        if (scrollTop >= 0 && height > 0 && shown < count) assert.ok(first <= shown && shown < end);
+      }),
+    );
+    assert.equal(rowWindow(100_000, 64, { scrollTop: 0, height: 640 }).height, 6_400_000);
+  });
+});
+
+describe('the lines of two texts', () => {
+  it('make each of them again', () => {
+    const text = fc
+      .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 })
+      .map((lines) => lines.join('\n'));
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const lines = lineDiff(before, after);
+        const of = (...kinds: string[]) =>
+          lines.filter(({ kind }) => kinds.includes(kind)).map((line) => line.text);
+        assert.equal(of('same', 'gone').join('\n'), before);
+        assert.equal(of('same', 'new').join('\n'), after);
+        if (before === after) assert.ok(lines.every(({ kind }) => kind === 'same'));
+      }),
+    );
+  });
+
+  it('keep what both have', () => {
+    assert.deepEqual(
+      lineDiff('a\nb\nc', 'a\nx\nc').map(({ kind, text }) => `${kind} ${text}`),
+      ['same a', 'gone b', 'new x', 'same c'],
+    );
+  });
+});
+
+describe('what the console shows', () => {
+  it('says how long ago something was, in its largest unit', () => {
+    const now = Date.parse('2026-01-02T00:00:00Z');
+    assert.equal(agoText('2026-01-01T23:58:00Z', now), '2 min ago');
+    assert.equal(agoText('2026-01-05T00:00:00Z', now), 'in 3 d');
+    assert.equal(agoText('never', now), '–');
+  });
+
+  it('reads fields as they were meant', () => {
+    assert.deepEqual(wordsOf(' a, b  c,,'), ['a', 'b', 'c']);
+    assert.equal(instantOf(''), null);
+    assert.equal(instantOf('no date'), null);
+    assert.equal(instantOf('2026-01-01T00:00Z'), '2026-01-01T00:00:00.000Z');
+    assert.equal(valueText({ a: '<b>' }), '{"a":"<b>"}');
+    assert.equal(bytesText(1_500_000), '1.5 MB');
+  });
+
+  it('cuts long texts of rows, and names the writer only where it is a text', () => {
+    const memory = { id: '1', title: 't', namespace: 'n', tier: 'mid', content: 'x'.repeat(1000) };
+    assert.equal(memoryRow(memory).passage.length, 201);
+    assert.equal(memoryRow({ ...memory, metadata: { agent_id: { toString: 'x' } } }).agent, '');
+  });
+
+  it('has advice for each error, and its own for those of a key, an admin and a changed memory', () => {
+    const codes = ['UNAUTHORIZED', 'ADMIN_REQUIRED', 'CONFLICT', 'APPROVAL_PENDING'];
+    assert.equal(new Set([...codes, 'SOMETHING_NEW'].map(adviceOn)).size, codes.length + 1);
+  });
+});
+
+describe('a waiting action', () => {
+  it('shows what it would change of a memory, and nothing that stays', () => {
+    const memory = { title: 'old', tier: 'mid', content: 'one', tags: ['a'] };
+    const { rows, before, after } = changesOf(memory, {
+      id: '1',
+      ...{ title: 'old', tags: ['a', 'b'] },
+      becomes: { title: 'old', tier: 'long', content: 'two' },
+    });
+    assert.deepEqual(rows, [
+      { name: 'tier', before: 'mid', after: 'long' },
+      { name: 'tags', before: '["a"]', after: '["a","b"]' },
+    ]);
+    assert.deepEqual([before, after], ['one', 'two']);
+    assert.deepEqual(changesOf(null, { content: 'new' }), { rows: [], before: null, after: 'new' });
+  });
+});
+
+describe('who may do what in a namespace', () => {
+  it('is said by the nearest policy that says it, and by the service where none does', () => {
+    const levels = [
+      { namespace: '*', governance: { write: 'any', delete: 'any', approver: 'human' } },
+      { namespace: 'team', governance: { write: 'approve', approver: { consensus: 2 } } },
+      { namespace: 'team/a', governance: null },
+    ];
+    const said = (chain: typeof levels) =>
+      policyIn(chain as never).map(
+        ({ member, value, from }) => `${member}: ${gateText(member, value)}, ${from}`,
+      );
+    assert.deepEqual(said(levels), [
+      'write: everybody, after an approval, team',
+      'promote: every agent that sees the memory, null',
+      'delete: every agent that sees the memory, *',
+      'approver: 2 agents together, team',
+    ]);
+    const cut = [levels[0]!, { namespace: 'team', governance: { write: 'owner', inherit: false } }];
+    assert.deepEqual(
+      policyIn(cut).find(({ member }) => member === 'delete'),
+      {
+        ...{ member: 'delete', value: 'owner', from: null },
+      },
+    );
+  });
+});
