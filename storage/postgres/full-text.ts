@@ -45,11 +45,15 @@ const lexeme = (term: string): string => `'${term.replaceAll('\\', '\\\\').repla
 /** Places of one term that PostgreSQL keeps; further ones it would drop with a later weight. */
 const PLACES_MAX = 250;
 
-/** The weights of the terms of a column; those of title and content have none. */
-const WEIGHTS = { tags: 'A', nst: 'B' } as const;
+/** The weights of the terms of a column; those of the content have none. */
+const WEIGHTS = { tags: 'A', nst: 'B', title: 'C' } as const;
 
 /** The weights of what an expression names; `D` is that of a term without one. */
-const COLUMN_WEIGHTS: Readonly<Record<string, string>> = { tags: 'A', '{title content tags}': 'AD' };
+const COLUMN_WEIGHTS: Readonly<Record<string, string>> = {
+  tags: 'A',
+  '{title}': 'C',
+  '{title content tags}': 'ACD',
+};
 
 /** A row as PostgreSQL's `tsvector`. Between two columns is a gap, so no phrase spans both. */
 export function vectorOf({ title, content, tags, nst }: Omit<TextRow, 'rid'>): string {
@@ -58,7 +62,7 @@ export function vectorOf({ title, content, tags, nst }: Omit<TextRow, 'rid'>): s
   const columns = [
     [tags, WEIGHTS.tags],
     [nst, WEIGHTS.nst],
-    [title, ''],
+    [title, WEIGHTS.title],
     [content, ''],
   ] as const;
   for (const [text, weight] of columns) {

@@ -123,7 +123,7 @@ CREATE TRIGGER signed_events_no_change BEFORE UPDATE OR DELETE ON signed_events 
   EXECUTE FUNCTION signed_events_only_grow();
 `;
 
-/** The terms of each memory, with their places; those of the tags have the weight A, those of the namespace B. */
+/** The terms of each memory, with their places; those of the tags have the weight A, of the namespace B, of the title C. */
 const FULL_TEXT = `
 CREATE TABLE memories_fts (
   rowid BIGINT PRIMARY KEY REFERENCES memories (rid) ON DELETE CASCADE,

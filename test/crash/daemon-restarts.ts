@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { Dice } from '../sim/dice.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 import { underSeed } from '../support/seed.js';
+import { openBeside } from '../support/test-store.js';
 import { until } from '../support/wait.js';
 import { McpProcess, textOf } from '../surface/mcp/mcp-process.js';
 
@@ -182,7 +182,7 @@ async function restartsUnder(seed: number, restarts: number): Promise<RestartRep
 }
 
 function verify(path: string, { rows }: Agent): void {
-  const db = new Database(path, { readonly: true });
+  const db = openBeside({ path });
   try {
     const find = db.prepare<[string], { id: string; content: string }>(
       'SELECT id, content FROM memories WHERE title = ?',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
+import type { Connection } from '../../storage/sql/connection.js';
 import {
   type DaemonProcess,
   freePort,
@@ -10,6 +10,7 @@ import {
 } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 import { ModelServer } from '../support/model-server.js';
+import { openBeside } from '../support/test-store.js';
 import { until } from '../support/wait.js';
 
 const TEXT =
@@ -32,7 +33,7 @@ class TaggingDaemon {
     private readonly port: number,
     private readonly env: Record<string, string>,
     readonly path: string,
-    readonly db: Database.Database,
+    readonly db: Connection,
   ) {}
 
   static async start(model: ModelServer): Promise<TaggingDaemon> {
@@ -41,7 +42,7 @@ class TaggingDaemon {
     const port = await freePort();
     const daemon = await startDaemonProcess(home, port, env);
     const path = join(home, 'mnemesh.db');
-    return new TaggingDaemon(daemon, port, env, path, new Database(path, { timeout: 5000 }));
+    return new TaggingDaemon(daemon, port, env, path, openBeside({ path }));
   }
 
   async store(): Promise<void> {

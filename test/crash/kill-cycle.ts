@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { Dice } from '../sim/dice.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 import { underSeed } from '../support/seed.js';
+import { openBeside } from '../support/test-store.js';
 
 const WRITERS = 8;
 
@@ -96,7 +96,7 @@ async function writeOne(
 
 function verify(path: string, acknowledged: Acknowledged): void {
   assert.deepEqual(auditLog(path), []);
-  const db = new Database(path, { readonly: true });
+  const db = openBeside({ path });
   try {
     const read = db.prepare<[string], { content: string }>('SELECT content FROM memories WHERE id = ?');
     for (const [id, content] of acknowledged.stored) {

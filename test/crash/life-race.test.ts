@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import Database from 'better-sqlite3';
 import {
   cleanEnvironment,
   freePort,
@@ -11,6 +10,7 @@ import {
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
+import { openBeside } from '../support/test-store.js';
 
 const ROWS = 12;
 const ROUNDS = 15;
@@ -89,7 +89,7 @@ describe('two processes on the life of the same rows', { timeout: 120_000 }, () 
     await daemon.end('SIGTERM');
     const path = `${home}/mnemesh.db`;
     assert.deepEqual(auditLog(path), []);
-    const after = new Database(path, { readonly: true });
+    const after = openBeside({ path });
     const places = after.prepare(
       `SELECT (SELECT count(*) FROM memories WHERE id = @id) + (SELECT count(*) FROM archived_memories WHERE id = @id) AS n`,
     );

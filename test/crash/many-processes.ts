@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import Database from 'better-sqlite3';
 import {
   cleanEnvironment,
   freePort,
@@ -13,6 +12,7 @@ import {
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
+import { openBeside } from '../support/test-store.js';
 
 const run = promisify(execFile);
 
@@ -60,7 +60,7 @@ export async function manyProcesses(each: number): Promise<void> {
   assert.equal(await daemon.end('SIGTERM'), 0, daemon.errors());
   const path = join(home, 'mnemesh.db');
   assert.deepEqual(auditLog(path), []);
-  const db = new Database(path, { readonly: true });
+  const db = openBeside({ path });
   const count = (sql: string) => (db.prepare(sql).get() as { n: number }).n;
   assert.equal(count('SELECT count(*) AS n FROM memories'), 4 * each);
   assert.equal(count('SELECT count(*) AS n FROM operations'), 4 * each);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import {
   type DaemonProcess,
   freePort,
@@ -10,6 +9,7 @@ import {
 } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 import { ModelServer } from '../support/model-server.js';
+import { openBeside } from '../support/test-store.js';
 import { until } from '../support/wait.js';
 
 type Fields = Record<string, unknown>;
@@ -26,7 +26,7 @@ describe('SIGKILL while a job writes a persona', { timeout: 240_000 }, () => {
     const port = await freePort();
     let daemon: DaemonProcess = await startDaemonProcess(home, port, model.environment);
     const path = join(home, 'mnemesh.db');
-    const db = new Database(path, { timeout: 5000 });
+    const db = openBeside({ path });
     const post = async (place: string, body: Fields) => {
       const answer = await fetch(`${daemon.base}${place}`, {
         method: 'POST',

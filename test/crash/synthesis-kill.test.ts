@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 import { ModelServer } from '../support/model-server.js';
+import { openBeside } from '../support/test-store.js';
 import { until } from '../support/wait.js';
 
 const TEXT =
@@ -30,7 +30,7 @@ describe('SIGKILL while a synthesis changes memories', { timeout: 240_000 }, () 
     const port = await freePort();
     let daemon = await startDaemonProcess(home, port, env);
     const path = join(home, 'mnemesh.db');
-    const db = new Database(path, { timeout: 5000 });
+    const db = openBeside({ path });
     const send = async (method: string, to: string, body: object) => {
       const headers = { 'content-type': 'application/json', 'x-agent-id': 'ai:deployer' };
       const response = await fetch(`${daemon.base}${to}`, { method, headers, body: JSON.stringify(body) });

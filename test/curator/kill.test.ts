@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { runJobsHere } from '../../node/jobs/run-here.js';
 import type { CycleReport } from '../../node/operations/curator/cycle-report.js';
 import { failed, failure, type Result } from '../../protocol/base/result.js';
@@ -13,6 +12,7 @@ import { CuratorNode, WINDOW, WINDOW_AGAIN } from '../support/curator-node.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
 import { type ModelAsked, ModelServer } from '../support/model-server.js';
+import { openBeside } from '../support/test-store.js';
 import { until } from '../support/wait.js';
 
 const OLD_WAY =
@@ -145,7 +145,7 @@ describe('a cycle whose process ends', { timeout: 300_000 }, () => {
     const port = await freePort();
     const env = { ...model.environment, SVC_CURATOR_ENABLED: '1', SVC_CURATOR_INTERVAL_SECS: '86400' };
     let daemon = await startDaemonProcess(home, port, { ...model.environment });
-    const db = new Database(join(home, 'mnemesh.db'), { timeout: 5000 });
+    const db = openBeside({ home });
     try {
       for (const [at, content] of [WINDOW, WINDOW_AGAIN, OLD_WAY, NEW_WAY].entries()) {
         const response = await fetch(`${daemon.base}/memories`, {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import Database from 'better-sqlite3';
 import { TOUCH_FLUSH_INTERVAL_MS } from '../../protocol/base/limits.js';
+import type { Connection } from '../../storage/sql/connection.js';
+import { openBeside } from '../support/test-store.js';
 
 /** Tables that the node itself writes while nobody asks anything. */
 const OWN_TABLES: ReadonlySet<string> = new Set([
@@ -38,7 +39,7 @@ export function digestOf(path: string, without: readonly string[] = [], triesLef
 }
 
 function digestNow(path: string, without: readonly string[]): string {
-  const db = new Database(path, { readonly: true });
+  const db = openBeside({ path });
   try {
     const tables = db
       .prepare(
@@ -65,7 +66,7 @@ function digestNow(path: string, without: readonly string[]): string {
   }
 }
 
-function columnsOf(db: Database.Database, table: string): string {
+function columnsOf(db: Connection, table: string): string {
   const own = OWN_COLUMNS[table];
   if (own === undefined) return '*';
   const names = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[];

@@ -1,7 +1,8 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import Database from 'better-sqlite3';
 import { writeEnvelopeBytes } from '../../protocol/identity/write-envelope.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { agentKey, signedStoreBody } from '../support/signing.js';
+import { openBeside } from '../support/test-store.js';
 import { holds, type MeshTarget } from './mesh-target.js';
 import { markOf } from './peer-messages.js';
 
@@ -52,7 +53,7 @@ interface ForbiddenRow {
  * without the signature, and changes of what only the node itself writes.
  */
 export function meshProblems(mesh: MeshTarget, forbiddenBefore: string | null) {
-  const db = new Database(mesh.target.path, { readonly: true });
+  const db = openBeside({ path: mesh.target.path });
   try {
     const problems: string[] = [];
     for (const member of mesh.hostile) {
@@ -93,7 +94,7 @@ export function meshProblems(mesh: MeshTarget, forbiddenBefore: string | null) {
  * Rows of the forbidden namespace that were written, changed or removed since: each with every operation on it, so that a
  * run shows where the change came from.
  */
-function changedRows(db: Database.Database, before: string | null, rows: readonly ForbiddenRow[]): string[] {
+function changedRows(db: Connection, before: string | null, rows: readonly ForbiddenRow[]): string[] {
   if (before === null) return [];
   const was = new Map((JSON.parse(before) as ForbiddenRow[]).map((row) => [row.id, JSON.stringify(row)]));
   const is = new Map(rows.map((row) => [row.id, JSON.stringify(row)]));

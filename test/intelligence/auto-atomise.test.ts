@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { type InlineNode, openInlineNode } from '../../node/runtime/inline-node.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import {
   agent,
   type Fields,
@@ -13,6 +12,7 @@ import {
 import { settingsFor } from '../node/runtime/support.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { ModelServer } from '../support/model-server.js';
+import { openBeside } from '../support/test-store.js';
 import { until } from '../support/wait.js';
 
 const SENTENCES = ['The shop is deployed on Sundays.', 'Ann has the key.'];
@@ -23,7 +23,7 @@ describe('a policy that splits memories', { timeout: 60_000 }, () => {
   let node: InlineNode;
   let home: string;
   let ann: Session;
-  let db: Database.Database;
+  let db: Connection;
   beforeEach(async () => {
     model = await ModelServer.start();
     model.says = JSON.stringify({ atoms: SENTENCES });
@@ -31,7 +31,7 @@ describe('a policy that splits memories', { timeout: 60_000 }, () => {
     const llm = { llmBackend: 'local-native', llmBaseUrl: model.url, llmModel: 'scripted' } as const;
     node = await openInlineNode(settingsFor(home, { ...llm }), 'mcp');
     ann = sessionOf(node.services, agent('ai:ann'));
-    db = new Database(join(home, 'mnemesh.db'), { timeout: 5000 });
+    db = openBeside({ home });
   });
   afterEach(async () => {
     db.close();

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import type { SettingFlags } from '../../node/config/load-settings.js';
 import { synthesisQuestion } from '../../node/operations/power/synthesis-question.js';
 import { type InlineNode, openInlineNode } from '../../node/runtime/inline-node.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import {
   agent,
   type Fields,
@@ -16,6 +15,7 @@ import { settingsFor } from '../node/runtime/support.js';
 import { agent as httpAgent } from '../support/asking-node.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { HOSTILE_ANSWER, type ModelAsked, ModelServer } from '../support/model-server.js';
+import { openBeside } from '../support/test-store.js';
 import { until } from '../support/wait.js';
 
 const OLD = 'The deploy window of the shop is on Sundays, from two to four in the morning.';
@@ -39,7 +39,7 @@ describe('a synthesis after a store', { timeout: 120_000 }, () => {
   let model: ModelServer;
   let node: InlineNode;
   let home: string;
-  let db: Database.Database;
+  let db: Connection;
   let ann: Session;
   let operator: Session;
   const open = async (flags: SettingFlags = {}) => {
@@ -52,7 +52,7 @@ describe('a synthesis after a store', { timeout: 120_000 }, () => {
     model = await ModelServer.start();
     home = temporaryFolder('synthesis');
     await open();
-    db = new Database(join(home, 'mnemesh.db'), { timeout: 5000 });
+    db = openBeside({ home });
   });
   afterEach(async () => {
     db.close();
@@ -417,7 +417,7 @@ describe('the kind of a memory whose words do not say it', { timeout: 60_000 }, 
     const home = temporaryFolder('kinds');
     const llm = { llmBackend: 'local-native', llmBaseUrl: model.url, llmModel: 'scripted' } as const;
     const node = await openInlineNode(settingsFor(home, llm), 'mcp');
-    const db = new Database(join(home, 'mnemesh.db'), { timeout: 5000 });
+    const db = openBeside({ home });
     try {
       const ann = sessionOf(node.services, agent('ai:ann'));
       const operator = sessionOf(node.services, OPERATOR_CALLER);

@@ -3,16 +3,17 @@ import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { loadMachineIdentity } from '../../node/identity/machine-key.js';
 import type { MeshStatusAnswer } from '../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../node/seams.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import {
   type DaemonProcess,
   freePort,
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
+import { openBeside } from '../support/test-store.js';
 import { untilAnswer } from '../support/wait.js';
 
 interface Node {
@@ -50,8 +51,8 @@ const ask = async <T>({ port }: Node, path: string, body?: object): Promise<T> =
 
 const rowsOf = (status: MeshStatusAnswer) => status.replication?.peers[0]?.rows;
 
-function inDatabase<T>({ home }: Node, use: (db: Database.Database) => T): T {
-  const db = new Database(join(home, 'mnemesh.db'), { timeout: 5000 });
+function inDatabase<T>({ home }: Node, use: (db: Connection) => T): T {
+  const db = openBeside({ home });
   try {
     return use(db);
   } finally {

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { POLICY_REFUSAL } from '../../protocol/policies/note-refusal.js';
+import { openBeside } from './test-store.js';
 
 /** The denials of schemas of tools that the audit chain of a home holds. */
 export function schemaDenials(home: string): { readonly agentId: string; readonly families: string[] }[] {
-  const db = new Database(join(home, 'mnemesh.db'), { readonly: true });
+  const db = openBeside({ home });
   try {
     const rows = db
       .prepare('SELECT agent_id, payload FROM signed_events WHERE event_type = ? ORDER BY sequence')

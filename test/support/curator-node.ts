@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import type { SettingFlags } from '../../node/config/load-settings.js';
 import { runJobsHere } from '../../node/jobs/run-here.js';
 import { curatorBegin, curatorPreview, curatorRollback } from '../../node/operations/curator/curator.js';
@@ -11,6 +9,7 @@ import type { Operation } from '../../node/pipeline/operation.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { type InlineNode, openInlineNode } from '../../node/runtime/inline-node.js';
 import { CURATOR } from '../../protocol/curation/curator.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import {
   agent,
   type Fields,
@@ -21,6 +20,7 @@ import {
 import { settingsFor } from '../node/runtime/support.js';
 import { temporaryFolder } from './daemon-process.js';
 import type { ModelServer } from './model-server.js';
+import { openBeside } from './test-store.js';
 
 /** Two notes that say nearly the same, and what joins them. */
 export const WINDOW =
@@ -33,7 +33,7 @@ export class CuratorNode {
     readonly home: string,
     private readonly flags: SettingFlags,
     public node: InlineNode,
-    readonly db: Database.Database,
+    readonly db: Connection,
   ) {}
 
   static async open(model: ModelServer | null, more: SettingFlags = {}): Promise<CuratorNode> {
@@ -44,7 +44,7 @@ export class CuratorNode {
     const flags = { requireAttestation: false, ...llm, ...more };
     const home = temporaryFolder('curator');
     const node = await openInlineNode(settingsFor(home, flags), 'cli');
-    return new CuratorNode(home, flags, node, new Database(join(home, 'mnemesh.db'), { timeout: 5000 }));
+    return new CuratorNode(home, flags, node, openBeside({ home }));
   }
 
   /** Another process on the same database. */

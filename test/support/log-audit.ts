@@ -1,6 +1,5 @@
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import type { Connection } from '../../storage/sql/connection.js';
-import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { auditArchive } from './archive-audit.js';
 import { auditChains, type OperationRow } from './chain-audit.js';
@@ -9,6 +8,7 @@ import type { Meaning } from './meaning.js';
 import { meaningOf } from './meaning-of.js';
 import { type StoredRow, stampOf, storedRows } from './stored-rows.js';
 import { auditDigests, auditQuotas } from './sum-audit.js';
+import { openBeside } from './test-store.js';
 import { type Told, Undecided, Unreadable } from './told.js';
 import { ToldLog } from './told-log.js';
 
@@ -16,12 +16,12 @@ import { ToldLog } from './told-log.js';
 type Members = 'honest' | 'hostile';
 
 /**
- * Checks a database file against its operation log, from the rows only: integrity, no gap in any sequence, every
+ * Checks a database against its operation log, from the rows only: integrity, no gap in any sequence, every
  * chain whole, and the rows of every kind exactly what the operations mean. Of the product it believes the hashes and the
  * form of the chain; what operations mean is in `meaning.ts`. Answers what is wrong, one line each.
  */
 export function auditLog(path: string, members: Members = 'honest'): string[] {
-  const db = openSqlite(path, { readonly: true });
+  const db = openBeside({ path });
   try {
     return auditDatabase(db, [], members);
   } finally {

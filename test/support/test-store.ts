@@ -57,7 +57,7 @@ function serverUrl(database: string): string {
 
 const DUPLICATE_DATABASE = '42P04';
 
-/** The address of the database that stands for a file; it is made when somebody asks first. */
+/** The address of the database that stands for a file; it is made when somebody asks first, and sorts by the rules of a language. */
 export function storeUrlOf(path: string): string {
   const name = `t_${createHash('sha256').update(resolve(path)).digest('hex').slice(0, 20)}`;
   if (!databases.has(name)) databases.set(name, created(name));
@@ -66,7 +66,9 @@ export function storeUrlOf(path: string): string {
 
 function created(name: string): 'made' | 'there' {
   try {
-    administrate(`CREATE DATABASE ${name}`);
+    administrate(
+      `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`,
+    );
     return 'made';
   } catch (error) {
     if ((error as PostgresError).code === DUPLICATE_DATABASE) return 'there';
@@ -90,7 +92,7 @@ const fileOf = (home: string): string => join(home, 'mnemesh.db');
  */
 export function withStoreUrl(home: string, extra: Record<string, string>): Record<string, string> {
   if (!onPostgres || 'SVC_STORE_URL' in extra || 'SVC_STORE_URL_FILE' in extra) return extra;
-  const { SVC_DB: path = fileOf(home), ...others } = extra;
+  const { SVC_DB: path = fileOf(extra['SVC_HOME'] ?? home), ...others } = extra;
   return { ...others, SVC_STORE_URL: storeUrlOf(path) };
 }
 
@@ -108,10 +110,10 @@ export function openTestDatabase(options: OpenOptions): Connection {
   return openPostgres({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, options);
 }
 
-/** A plain connection beside the nodes of a home, or of a file, which must exist. */
+/** A plain connection beside the nodes of a home, or of a file. */
 export function openBeside(place: { readonly home: string } | { readonly path: string }): Connection {
   const path = 'home' in place ? fileOf(place.home) : place.path;
-  if (!onPostgres) return openSqlite(path, { timeout: 5000, fileMustExist: true });
+  if (!onPostgres) return openSqlite(path, { timeout: 5000 });
   const url = storeUrlOf(path);
   return new PostgresConnection({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS, readOnly: false });
 }

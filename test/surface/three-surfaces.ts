@@ -3,7 +3,6 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import Database from 'better-sqlite3';
 import { OPERATIONS } from '../../node/operations/registry.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import {
@@ -14,6 +13,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
+import { openBeside } from '../support/test-store.js';
 import { run } from './cli/cli-process.js';
 
 const AGENT = 'ai:parity';
@@ -96,7 +96,7 @@ abstract class Side {
   }
 
   database(): unknown {
-    const db = new Database(join(this.home, 'mnemesh.db'), { readonly: true });
+    const db = openBeside({ home: this.home });
     const rows = db
       .prepare(
         `SELECT id, tier, namespace, title, content, tags, priority, confidence, memory_kind, version, metadata

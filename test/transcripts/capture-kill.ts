@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import {
   type DaemonProcess,
   freePort,
@@ -9,6 +8,7 @@ import {
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { auditLog } from '../support/log-audit.js';
+import { openBeside } from '../support/test-store.js';
 
 const SESSIONS = 16;
 /** Turns of one reflection that is replayed. */
@@ -231,7 +231,7 @@ async function replayInOrder(
 /** Each acknowledged turn is one memory and one transcript, and log and rows agree. */
 function verify(path: string, acknowledged: Acknowledged): void {
   assert.deepEqual(auditLog(path), []);
-  const db = new Database(path, { readonly: true });
+  const db = openBeside({ path });
   try {
     const memory = db.prepare<[string], string>('SELECT content FROM memories WHERE id = ?').pluck();
     const transcript = db

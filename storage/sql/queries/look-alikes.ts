@@ -162,8 +162,8 @@ function candidates({ statements }: QueryParts, subject: Subject, gate: SqlFragm
     ...gate.parameters,
     ns_id: subject.nsId,
     id: subject.id,
-    shortest: length / LENGTH_RATIO - LENGTH_SLACK,
-    longest: length * LENGTH_RATIO + LENGTH_SLACK,
+    shortest: Math.ceil(length / LENGTH_RATIO - LENGTH_SLACK),
+    longest: Math.floor(length * LENGTH_RATIO + LENGTH_SLACK),
     before_rid: subject.beforeRid ?? Number.MAX_SAFE_INTEGER,
     limit: NEAR_DUPLICATE_CANDIDATES_MAX,
   };

@@ -25,7 +25,7 @@ export function recallObservations(
   const one = query.recallId === null ? '' : 'AND o.recall_id = @recall_id';
   const rows = statements
     .get(
-      `SELECT o.recall_id, m.id AS memory_id, o.retriever, CAST(listed.key AS INTEGER) + 1 AS rank, listed.value ->> 1 AS score,
+      `SELECT o.recall_id, m.id AS memory_id, o.retriever, CAST(listed.key AS INTEGER) + 1 AS rank, CAST(listed.value ->> 1 AS REAL) AS score,
          o.observed_at, o.consumed_at,
          (SELECT later.id FROM memories later WHERE later.id = o.consumed_by_memory_id AND ${after.sql})
            AS consumed_by_memory_id
@@ -33,7 +33,7 @@ export function recallObservations(
          CROSS JOIN memories m ON m.id = listed.value ->> 0
        WHERE (@consumed IS NULL OR (o.consumed_at IS NOT NULL) = @consumed) AND (@since IS NULL OR o.observed_at >= @since)
          AND (@until IS NULL OR o.observed_at <= @until) ${owned} ${one} AND ${gate.sql}
-       ORDER BY o.seq DESC, listed.key LIMIT @limit`,
+       ORDER BY o.seq DESC, CAST(listed.key AS INTEGER) LIMIT @limit`,
     )
     .all({
       ...gate.parameters,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import Database from 'better-sqlite3';
 import { EDGE_TYPES } from '../../../protocol/coordination/edge-kind.js';
 import { Dice } from '../../sim/dice.js';
 import { underSeed } from '../../support/seed.js';
+import { openBeside } from '../../support/test-store.js';
 import { ProcessMesh } from './process-mesh.js';
 import { type Fields, type Held, SHORT_LEASE_SECS, WorkingAgent } from './working-agent.js';
 
@@ -198,7 +198,7 @@ async function allActions(agent: WorkingAgent): Promise<readonly Fields[]> {
 
 /** In the log each action has one operation that ends it, and is claimed after all that it waits for, by cause and effect. */
 function assertHistory(path: string, ids: readonly string[], edges: readonly DrawnEdge[]): void {
-  const db = new Database(path, { readonly: true });
+  const db = openBeside({ path });
   const rows = db
     .prepare("SELECT hlc, payload FROM operations WHERE kind = 'action.put' ORDER BY hlc")
     .all() as {

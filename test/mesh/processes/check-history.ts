@@ -1,5 +1,6 @@
-import Database from 'better-sqlite3';
 import { includes, type VersionVector } from '../../../protocol/base/version-vector.js';
+import type { Connection } from '../../../storage/sql/connection.js';
+import { openBeside } from '../../support/test-store.js';
 import { type ClientHistory, type ClientRow, type Edit, isPlain, isPromised } from './client-history.js';
 import type { ProcessNode } from './process-node.js';
 
@@ -35,7 +36,7 @@ const REMOVALS: ReadonlySet<string> = new Set(['delete', 'archive', 'forget', 'e
  * Holds a node's database against what the clients were told; the node may run. Answers what is wrong, one line each.
  */
 export function checkHistory(node: ProcessNode, history: ClientHistory): Checked {
-  const db = new Database(node.db, { readonly: true });
+  const db = openBeside({ path: node.db });
   try {
     return new Check(db, node.name).run(history);
   } finally {
@@ -50,7 +51,7 @@ class Check {
   private readonly losers: ReadonlySet<string>;
 
   constructor(
-    private readonly db: Database.Database,
+    private readonly db: Connection,
     private readonly name: string,
   ) {
     const rows = db.prepare('SELECT id, content FROM memories').all() as { id: string; content: string }[];

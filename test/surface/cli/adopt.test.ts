@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { loadMachineIdentity } from '../../../node/identity/machine-key.js';
 import type { MeshStatusAnswer } from '../../../node/mesh/mesh-answers.js';
 import { systemRandom } from '../../../node/seams.js';
 import { cleanEnvironment, freePort, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { openBeside } from '../../support/test-store.js';
 import { event, untilAnswer } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
@@ -71,7 +71,7 @@ describe('mesh adopt', { timeout: 120_000 }, () => {
     const again = await here.adopt(lost.peerId);
     assert.deepEqual([again.code, again.answer['code']], [1, 'CONFLICT']);
     assert.deepEqual(auditLog(join(here.home, 'mnemesh.db')), []);
-    const db = new Database(join(here.home, 'mnemesh.db'), { readonly: true });
+    const db = openBeside({ home: here.home });
     const events = db
       .prepare("SELECT payload FROM signed_events WHERE event_type = 'mesh.adopted'")
       .pluck()

@@ -19,9 +19,9 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import Database from 'better-sqlite3';
 import type { DoctorReport, Finding } from '../../../node/doctor/report.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { openBeside } from '../../support/test-store.js';
 import { event } from '../../support/wait.js';
 import { type Finished, run } from './cli-process.js';
 
@@ -87,7 +87,7 @@ function config(home: string, toml: string, mode = 0o600): void {
 
 /** Changes the database behind the node's back. */
 function sql(home: string, ...statements: readonly string[]): void {
-  const db = new Database(join(home, 'mnemesh.db'));
+  const db = openBeside({ home });
   try {
     for (const statement of statements) db.exec(statement);
   } finally {

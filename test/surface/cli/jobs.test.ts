@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { temporaryFolder } from '../../support/daemon-process.js';
+import { openBeside } from '../../support/test-store.js';
 import { run } from './cli-process.js';
 
 type Row = Record<string, unknown>;
@@ -25,7 +24,7 @@ describe('mnemesh jobs', () => {
 
   before(async () => {
     assert.equal((await run(home, ['store', '--title', 'a', '--content', 'b'])).code, 0);
-    const db = new Database(join(home, 'mnemesh.db'));
+    const db = openBeside({ home });
     const insert = db.prepare(
       `INSERT INTO jobs (id, type, state, caller, local, input, due_at, created_at, ended_at, runs, attempts, interruptions, waits, run, steps, error_code, error)
        VALUES (@id, 'auto_tag', @state, 'ai:one', 0, @input, @at, @at, @ended, @runs, @runs, 0, 0, @run, @steps, @code, @error)`,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { temporaryFolder } from '../../support/daemon-process.js';
+import { openBeside } from '../../support/test-store.js';
 import { commandsIn } from './cli-process.js';
 
 const HOME = temporaryFolder('cli-reflections');
@@ -117,7 +117,7 @@ describe('the commands about reflections', { timeout: 200_000 }, () => {
     const { signed_events: events } = await json('verify-reflection-chain', id, '--include-signed-events');
     const types = (events as { event_type: string }[]).map(({ event_type }) => event_type);
     assert.equal(types.filter((type) => type === 'memory.reflected').length, 2);
-    const db = new Database(join(HOME, 'mnemesh.db'));
+    const db = openBeside({ home: HOME });
     db.prepare('UPDATE memory_links SET signature = NULL WHERE source_id = ? AND target_id = ?').run(
       reflection,
       ids[0],

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { openBeside } from '../../support/test-store.js';
 import { run } from './cli-process.js';
 
 const TITLE = 'THE-TITLE-OF-A-ROW';
@@ -39,7 +39,7 @@ async function damaged(name: string) {
 
 /** Changes a row without the knowledge of the process that has the database open. */
 function onDisk(path: string, sql: string, ...values: unknown[]): void {
-  const db = new Database(path);
+  const db = openBeside({ path });
   db.prepare(sql).run(...values);
   db.close();
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import {
   type DaemonProcess,
   freePort,
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
+import { openBeside } from '../../support/test-store.js';
 
 type Row = Record<string, unknown>;
 
@@ -46,7 +46,7 @@ async function waiting(daemon: DaemonProcess, title: string): Promise<string> {
 
 /** How often the log says that a memory was stored, and what its action is. */
 function executed(home: string, title: string): { stores: number; status: string } {
-  const db = new Database(`${home}/mnemesh.db`, { readonly: true });
+  const db = openBeside({ home });
   const stores = db
     .prepare(`SELECT count(*) FROM operations WHERE kind = 'store' AND payload ->> 'title' = ?`)
     .pluck()

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import Database from 'better-sqlite3';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
 import { BuiltinEmbedder } from '../../../node/semantics/encoder/builtin-embedder.js';
@@ -12,6 +11,7 @@ import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { aRule } from '../../support/rules.js';
+import { openBeside } from '../../support/test-store.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 type Json = Record<string, unknown>;
@@ -224,7 +224,7 @@ test('the version of the schema is that of the file, also where a later release 
   await withNode(
     async (node) => {
       assert.equal((await accepting(node))['db_schema_version'], SCHEMA_VERSION);
-      const later = new Database(dbPath);
+      const later = openBeside({ path: dbPath });
       later.prepare('INSERT INTO schema_version VALUES (?, ?)').run(SCHEMA_VERSION + 1, 'now');
       later.close();
       for (const accept of ['v1', 'v2', 'v3'])

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { systemCrypto } from '../../../node/seams.js';
 import { openAs } from '../../../node/threads/open-database.js';
 import { detailsOf, type Result } from '../../../protocol/base/result.js';
@@ -17,6 +16,7 @@ import {
   temporaryFolder,
 } from '../../support/daemon-process.js';
 import { aMemory, deleting, linking, OPERATOR, storing, updating } from '../../support/memories.js';
+import { openBeside } from '../../support/test-store.js';
 
 const STORAGE_BYTES = 20_000;
 const WRITTEN_BYTES = 200_000;
@@ -53,7 +53,7 @@ describe('the cost of an agent over HTTP', () => {
   const register = (agent: string, capabilities: readonly string[] = []) =>
     send(agent, 'POST', '/agents', { agent_id: agent, agent_type: 'ai:coder', capabilities });
   const counts = () => {
-    const db = new Database(join(home, 'mnemesh.db'), { readonly: true });
+    const db = openBeside({ home });
     try {
       const one = (sql: string) => db.prepare(sql).pluck().get() as number;
       return {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import type { SettingFlags } from '../../../node/config/load-settings.js';
 import type { Replication } from '../../../node/pipeline/call.js';
 import { Commands } from '../../../protocol/decide/command.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { OPERATOR } from '../../support/memories.js';
+import { openBeside } from '../../support/test-store.js';
 import { type Answer, type HttpNode, type NodeOptions, openHttpNode } from './http-node.js';
 
 const API = '/api/v1';
@@ -260,7 +260,7 @@ describe('the verification of a link', () => {
     const run = async (node: HttpNode, [a, b]: readonly string[]) => {
       await link(node, pair(a!, b!));
       assert.equal((await verify(node, pair(a!, b!))).json!['verified'], true);
-      const db = new Database(dbPath);
+      const db = openBeside({ path: dbPath });
       db.exec("UPDATE memory_links SET valid_until = '2020-01-01T00:00:00.000Z'");
       const { json } = await verify(node, pair(a!, b!));
       assert.deepEqual(

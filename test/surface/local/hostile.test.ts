@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { LOCAL_PROTOCOL } from '../../../node/local/messages.js';
 import { LOCAL_CONNECTIONS_MAX, LOCAL_SILENT_MS } from '../../../protocol/base/limits.js';
 import {
@@ -13,6 +12,7 @@ import {
   temporaryFolder,
 } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { openBeside } from '../../support/test-store.js';
 import { untilAnswer, within } from '../../support/wait.js';
 import { run } from '../cli/cli-process.js';
 import { callOf, greetingFor, RawClient, socketOf } from './raw-client.js';
@@ -65,7 +65,7 @@ describe('a hostile client of the local socket', { timeout: 240_000 }, () => {
   });
 
   const operations = () => {
-    const db = new Database(join(home, 'mnemesh.db'), { readonly: true });
+    const db = openBeside({ home });
     const { n } = db.prepare('SELECT count(*) AS n FROM operations').get() as { n: number };
     db.close();
     return n;
@@ -329,7 +329,7 @@ describe('a hostile client of the local socket', { timeout: 240_000 }, () => {
       [...new Set(codes)].filter((code) => code !== 'SHUTTING_DOWN'),
       [],
     );
-    const db = new Database(join(home, 'mnemesh.db'), { readonly: true });
+    const db = openBeside({ home });
     const known = new Set(db.prepare('SELECT id FROM memories').pluck().all());
     db.close();
     const stored = answers.flatMap(({ value }) => (value === undefined ? [] : [(value as Fields)['id']]));

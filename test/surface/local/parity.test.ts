@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import fc from '../../support/properties.js';
+import { openBeside } from '../../support/test-store.js';
 import { run } from '../cli/cli-process.js';
 import { step } from '../drawn-steps.js';
 import { McpProcess } from '../mcp/mcp-process.js';
@@ -132,7 +132,7 @@ class Home {
 
   /** Who attested each row, and with which signature, by its title. */
   attestations(): Row[] {
-    const db = new Database(join(this.path, 'mnemesh.db'), { readonly: true });
+    const db = openBeside({ home: this.path });
     const rows = db
       .prepare('SELECT title, metadata, write_signature IS NOT NULL AS signed FROM memories ORDER BY rid')
       .all() as Row[];
