@@ -27,6 +27,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   'logs purge': async () => (await import('./logs/logs-commands.js')).logsPurgeCommand,
   completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),
   man: async () => (await import('./man-command.js')).manCommand(NATIVE_COMMANDS),
+  migrate: async () => (await import('./migrate-command.js')).migrateCommand,
   'schema-init': async () => (await import('./schema-init-command.js')).schemaInitCommand,
   repair: async () => (await import('./repair-command.js')).repairCommand,
   reembed: async () => (await import('./reembed-command.js')).reembedCommand,

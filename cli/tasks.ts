@@ -57,7 +57,7 @@ export const TASKS: readonly Task[] = [
   {
     title: 'Move and save',
     often: words('import mine export backup restore archive'),
-    also: words('schema-init'),
+    also: words('schema-init migrate'),
   },
   {
     title: 'Run a node',

@@ -59,7 +59,7 @@ export function takeStoreUrl(
 }
 
 /** The address is not quoted, because it may hold a password. */
-function storeUrlProblem(value: string): string | null {
+export function storeUrlProblem(value: string): string | null {
   if (!/^postgres(ql)?:\/\//.test(value)) return 'must begin with postgres://';
   if (!URL.canParse(value)) return 'must have the form postgres://user@host:5432/name';
   return new URL(value).pathname.length > 1 ? null : 'must name a database after the host';

@@ -1,6 +1,7 @@
 import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { DatabaseRefusedError, startLog, type WriterStart } from '../sql/database-setup.js';
 import { expectTextRules } from '../sql/text-index.js';
+import { unfinishedCopy } from '../sql/unfinished-copy.js';
 import { PostgresConnection, type PostgresOptions, WRITER_LOCK } from './postgres-connection.js';
 import { PostgresError } from './postgres-errors.js';
 import { prepareSchema } from './prepare-schema.js';
@@ -43,7 +44,8 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/^25006/, 'the database server takes no writes, it is a replica: name the primary'],
 ];
 
-function refusalOf(error: PostgresError): StartRefusedError {
+/** What a process that cannot go on says about an error of the server. */
+export function refusalOf(error: PostgresError): StartRefusedError {
   const known = REFUSALS.find(([pattern]) => pattern.test(error.code));
   const message = `${known?.[1] ?? 'the database server refused'} (${error.code}: ${error.message})`;
   return new StartRefusedError(known === undefined ? 'DATABASE_ERROR' : 'UNAVAILABLE', message, {
@@ -73,6 +75,10 @@ function beginLog(db: PostgresConnection, start: WriterStart): string {
   try {
     db.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).get();
     const holder = holderOf(db);
+    if (holder === undefined && unfinishedCopy(db) !== null)
+      throw new DatabaseRefusedError(
+        'the database has an unfinished copy of another one: run "mnemesh migrate" again, or make an empty database',
+      );
     if (holder === undefined) startLog(db, start, 'created');
     db.exec('COMMIT');
     return holder ?? start.identity.peerId;

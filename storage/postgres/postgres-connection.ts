@@ -156,6 +156,11 @@ export class PostgresConnection implements Connection {
     return this.prepare<[string, string], number | null>(asked).pluck().get(table, column) ?? 0;
   }
 
+  setLastNumber(table: string, column: string, last: number): void {
+    if (last <= this.lastNumberOf(table, column)) return;
+    this.prepare('SELECT setval(pg_get_serial_sequence(?, ?)::regclass, ?)').get(table, column, last);
+  }
+
   sizeBytes(): number {
     return this.prepare<[], number>('SELECT pg_database_size(current_database())').pluck().get()!;
   }

@@ -12,7 +12,7 @@ export interface ServerPresenceParts {
 }
 
 /** The first key of the locks of processes. */
-const LOCKS = 0x6d6e706c;
+export const LOCKS = 0x6d6e706c;
 /** How often a process shows that it lives. */
 const BEAT_MS = 150;
 /** A process counts itself as seen for this time after it began its last beat that was answered. */

@@ -50,6 +50,8 @@ export interface Connection {
   othersCommits(): unknown;
   /** The last number that a numbered column ever gave, also when its row is gone; 0 before the first. */
   lastNumberOf(table: string, column: string): number;
+  /** Lets the next number be a higher one than this. */
+  setLastNumber(table: string, column: string, last: number): void;
   /** What the database takes on its disk. */
   sizeBytes(): number;
   /** One page of the engine's check of its own structures. */

@@ -55,6 +55,13 @@ function createPrivately(path: string): void {
   if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600));
 }
 
+/** Makes the tables of the schema in an empty file, without a log. */
+export function makeTables(db: SqliteConnection, nowMs: number): void {
+  db.exec(SCHEMA);
+  const insertion = db.prepare('INSERT INTO schema_version (version, applied_at) VALUES (?, ?)');
+  insertion.run(SCHEMA_VERSION, instantFromMs(nowMs));
+}
+
 function prepare(db: SqliteConnection, options: OpenOptions): void {
   if (schemaVersion(db) > SCHEMA_VERSION) {
     throw new DatabaseRefusedError(
@@ -69,11 +76,7 @@ function prepare(db: SqliteConnection, options: OpenOptions): void {
   db.exec('BEGIN IMMEDIATE');
   try {
     if (schemaVersion(db) === 0) {
-      db.exec(SCHEMA);
-      db.prepare('INSERT INTO schema_version (version, applied_at) VALUES (?, ?)').run(
-        SCHEMA_VERSION,
-        instantFromMs(options.nowMs),
-      );
+      makeTables(db, options.nowMs);
       startLog(db, options, 'created');
     }
     db.exec('COMMIT');
@@ -84,7 +87,7 @@ function prepare(db: SqliteConnection, options: OpenOptions): void {
 }
 
 /** Gives a database the tables and indexes of its kinds that this release declares, and the one that made it did not. */
-function followKinds(db: SqliteConnection): void {
+export function followKinds(db: SqliteConnection): void {
   const changes = () => [...memoryIndexChanges(db), ...recordIndexChanges(db), ...localKindChanges(db)];
   if (changes().length === 0) return;
   // Another process may be making them; only the holder of the lock knows.

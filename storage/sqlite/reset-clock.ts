@@ -3,10 +3,10 @@ import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import type { Crypto } from '../../protocol/base/seams.js';
 import type { ResetClockOutcome } from '../../protocol/replication/reset-clock.js';
+import type { Connection } from '../sql/connection.js';
 import { engineOf } from '../sql/engine.js';
 import { type HoldOptions, holdExclusively } from './exclusive-hold.js';
 import { schemaVersion } from './file-schema.js';
-import type { SqliteConnection } from './sqlite-connection.js';
 
 export interface ResetClockOptions extends HoldOptions {
   readonly path: string;
@@ -41,7 +41,7 @@ export function resetClock(options: ResetClockOptions): Result<ResetClockOutcome
 
 /** Does so inside the caller's transaction. */
 export function resetWithin(
-  db: SqliteConnection,
+  db: Connection,
   options: Omit<ResetClockOptions, 'path'> & { readonly reason: string },
 ): ResetClockOutcome {
   const { freshEpoch: epoch, reason, dryRun } = options;

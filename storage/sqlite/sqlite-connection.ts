@@ -76,6 +76,19 @@ export class SqliteConnection extends Database implements Connection {
     return this.#lastNumber.get(table) ?? 0;
   }
 
+  /** The table remembers it where it has numbers that are never used again. */
+  setLastNumber(table: string, _column: string, last: number): void {
+    const remembers = this.prepare(
+      "SELECT 1 FROM sqlite_schema WHERE name = ? AND sql LIKE '%AUTOINCREMENT%'",
+    );
+    if (last === 0 || remembers.get(table) === undefined) return;
+    const { changes } = this.prepare('UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?').run(
+      last,
+      table,
+    );
+    if (changes === 0) this.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, last);
+  }
+
   sizeBytes(): number {
     const pages = this.pragma('page_count', { simple: true }) as number;
     return pages * (this.pragma('page_size', { simple: true }) as number);

@@ -96,7 +96,7 @@ describe('schema-init', { skip: withoutServer }, () => {
     const url = await server.database();
     await server.ask(
       nameOf(url),
-      'CREATE SCHEMA notes; ALTER DATABASE ' + nameOf(url) + ' SET search_path = notes',
+      `CREATE SCHEMA notes; ALTER DATABASE ${nameOf(url)} SET search_path = notes`,
     );
     assert.equal((await init(url)).answer['changed'], true);
     const db = new PostgresConnection({ url, statementTimeoutMs: 1000, readOnly: true });
