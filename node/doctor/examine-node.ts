@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { instantFromMs } from '../../protocol/base/time.js';
+import { inspectServer } from '../../storage/open/inspect-server.js';
 import { inspectDatabase } from '../../storage/sqlite/inspect/inspect-database.js';
 import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import type { Configuration } from '../config/load-settings.js';
@@ -11,6 +12,7 @@ import { type MeshStatusAnswer, STATUS_PATH } from '../mesh/mesh-answers.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { loadTokenCounting } from '../semantics/count-tokens.js';
+import { placeOf } from '../threads/open-database.js';
 import { checkConfiguration } from './check-configuration.js';
 import { checkAudit, checkIndex, checkRecall } from './check-content.js';
 import { checkGovernance } from './check-governance.js';
@@ -24,9 +26,11 @@ import { checkMesh, skewsOf } from './check-mesh.js';
 import { checkEmbeddings, checkLlm, checkReranker } from './check-models.js';
 import { checkCapabilities } from './check-node.js';
 import { checkRemote } from './check-remote.js';
+import { checkServer } from './check-server.js';
 import { checkStorage } from './check-storage.js';
 import { checkTools, type ToolTokens, toolTokens } from './check-tools.js';
 import { checkWebhooks } from './check-webhooks.js';
+import type { DatabaseFacts } from './database-facts.js';
 import { type DoctorReport, type Section, SectionBuilder, worst } from './report.js';
 import { runningHooks } from './running-hooks.js';
 
@@ -45,14 +49,24 @@ export async function examineNode(
 ): Promise<DoctorReport> {
   const { settings } = configuration;
   const nowMs = systemClock.nowMs();
-  const hasFile = settings.dbPath !== ':memory:' && existsSync(settings.dbPath);
+  const place = placeOf(settings);
+  const hasFile = place.engine === 'sqlite' && settings.dbPath !== ':memory:' && existsSync(settings.dbPath);
   const keys = checkKeys(settings.keyDir);
   // Without it, nothing can be said about a database.
   openSqlite(':memory:').close();
   const inspection = hasFile
     ? inspectDatabase(settings.dbPath, instantFromMs(nowMs), systemCrypto, keys.publicKey)
     : null;
-  const content = inspection?.ok === true ? inspection.facts.content : null;
+  const asked = {
+    ...{ now: instantFromMs(nowMs), crypto: systemCrypto, ownKey: keys.publicKey },
+    monotonicMs: () => systemClock.monotonicMs(),
+  };
+  const server = place.engine === 'postgres' ? inspectServer(place, asked) : null;
+  const facts =
+    (server ?? inspection)?.ok === true
+      ? ((server ?? inspection) as { readonly facts: DatabaseFacts }).facts
+      : null;
+  const content = facts?.content ?? null;
   const owner = content?.owner ?? null;
   const daemonLives = owner !== null && owner.role === 'daemon' && owner.expiresAtMs > nowMs;
   const running = more.hooks === true && daemonLives ? await runningHooks(settings) : null;
@@ -64,7 +78,7 @@ export async function examineNode(
     examineMesh(settings, keys.peerId, daemonLives, nowMs),
   ]);
   return report('local', settings.home, nowMs, [
-    checkStorage(settings, inspection),
+    server === null ? checkStorage(settings, inspection) : checkServer(settings, server),
     checkIndex(content, settings),
     checkRecall(content, settings, nowMs, mesh.skewsMs),
     checkConfiguration(configuration),
@@ -78,7 +92,7 @@ export async function examineNode(
     llm,
     reranker,
     capabilities,
-    checkAudit(inspection?.ok === true ? inspection.facts : null, keys.peerId),
+    checkAudit(facts, keys.peerId),
     withIntegrity(mesh.section, content, settings, nowMs),
     ...(more.tokens === undefined ? [] : [checkTools(countToolTokens(more.tokens))]),
     ...(more.hooks === true ? [checkHooks(settings.hooksPath, configuration.searchPath, running)] : []),

@@ -11,6 +11,7 @@ export type { CopyStep };
 import type { Settings } from '../config/settings.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
 import { systemClock, systemCrypto, systemRandom } from '../seams.js';
+import { refusedOnServer } from './on-server.js';
 
 const freshToken = () => Buffer.from(systemRandom.bytes(8)).toString('hex');
 
@@ -21,6 +22,8 @@ export function backUp(
   keep: number,
   step: CopyStep,
 ): ReturnType<typeof takeBackup> {
+  const refused = refusedOnServer(settings, 'backup');
+  if (refused !== null) return refused;
   const now = instantFromMs(systemClock.nowMs());
   const { dbPath: path } = settings;
   try {
@@ -45,6 +48,8 @@ export function restore(
   skipVerify: boolean,
   step: CopyStep,
 ): Result<Restored & { readonly dbEpoch: string }> {
+  const refused = refusedOnServer(settings, 'restore');
+  if (refused !== null) return refused;
   const nowMs = systemClock.nowMs();
   const freshEpoch = freshToken();
   const { peerId, key } = loadMachineIdentity(settings.keyDir, systemRandom);

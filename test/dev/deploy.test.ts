@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { findCommand } from '../../cli/find-command.js';
 import { GLOBAL_FLAGS } from '../../cli/global-flags.js';
+import { SETTINGS } from '../../node/config/settings.js';
 
 const PROJECT = join(import.meta.dirname, '../../..');
 const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
@@ -40,6 +41,38 @@ describe('the files for containers', () => {
       assert.deepEqual(service.volumes, [`${name}:/data`]);
       assert.ok(name in volumes);
     }
+  });
+
+  it('start two daemons and a proxy on one database', async () => {
+    interface OnServer {
+      readonly command?: readonly string[];
+      readonly build?: { readonly dockerfile: string };
+      readonly volumes?: readonly string[];
+      readonly environment?: Readonly<Record<string, string>>;
+    }
+    const { services, volumes } = parse(read('docs/deploy/compose-postgres.yaml'), { merge: true }) as {
+      readonly services: Readonly<Record<string, OnServer>>;
+      readonly volumes: Readonly<Record<string, unknown>>;
+    };
+    assert.deepEqual(Object.keys(services), ['db', 'schema', 'one', 'two', 'proxy']);
+    await expectCommand(services['schema']!.command!);
+    for (const name of ['schema', 'one', 'two']) {
+      const { build, environment } = services[name]!;
+      assert.equal(build?.dockerfile, 'docs/deploy/Dockerfile');
+      for (const variable of Object.keys(environment!))
+        assert.ok(
+          SETTINGS.some(({ env }) => env === variable),
+          variable,
+        );
+      assert.equal(environment!['SVC_KEY_DIR'], '/keys');
+    }
+    const proxied = services['proxy']!.command!;
+    for (const name of ['one', 'two']) assert.ok(proxied.includes(`${name}:9077`), name);
+    for (const [name] of Object.values(services).flatMap((each) =>
+      (each.volumes ?? []).map((text) => text.split(':')),
+    ))
+      assert.ok(name! in volumes, name);
+    assert.match(read('docs/deploy/Dockerfile'), /install --directory .* \/data \/keys$/m);
   });
 
   it('are joined by commands of the page that this program has', async () => {

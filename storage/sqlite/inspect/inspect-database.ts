@@ -13,6 +13,7 @@ import type { WebhookTotals } from '../../../protocol/webhooks/queries.js';
 import { diskFailure } from '../../disk-failure.js';
 import { AUDIT_COLUMNS } from '../../sql/audit-chain.js';
 import { auditHeadPath, readAuditHeads } from '../../sql/audit-head.js';
+import type { Connection } from '../../sql/connection.js';
 import { DamagedRowError } from '../../sql/damage.js';
 import { DatabaseRefusedError } from '../../sql/database-setup.js';
 import { FindRows, localSource, recordSource } from '../../sql/kinds/find-rows.js';
@@ -143,11 +144,12 @@ function look(
   );
   const damage = lines.filter((line) => line !== 'ok');
   const content = version === SCHEMA_VERSION ? contentOf(db, now, crypto) : null;
-  const audit = content === null ? null : auditOf(db, path, crypto, ownKey);
+  const audit = content === null ? null : auditOf(db, auditHeadPath(path), crypto, ownKey);
   return { schemaVersion: version, damage, content, audit };
 }
 
-function contentOf(db: SqliteConnection, now: string, crypto: Crypto): ContentFacts {
+/** What a database of this release holds, in either engine. */
+export function contentOf(db: Connection, now: string, crypto: Crypto): ContentFacts {
   const count = (sql: string, ...values: string[]) => (db.prepare(sql).get(...values) as { n: number }).n;
   const states = new Map(
     (
@@ -211,10 +213,14 @@ function contentOf(db: SqliteConnection, now: string, crypto: Crypto): ContentFa
   };
 }
 
-function jobsOf(db: SqliteConnection): JobFacts {
+/** A server has the tables of its release. */
+const hasTable = (db: Connection, name: string): boolean =>
+  db.engine === 'postgres' ||
+  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
+
+function jobsOf(db: Connection): JobFacts {
   // A database that this release has not opened yet has no jobs.
-  const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'jobs'").get();
-  if (there === undefined) return { totals: [], oldest: null };
+  if (!hasTable(db, 'jobs')) return { totals: [], oldest: null };
   const { totals } = jobTotals({ statements: new Statements(db) });
   const oldest = db
     .prepare("SELECT due_at AS dueAt, error FROM jobs WHERE state = 'queued' ORDER BY due_at LIMIT 1")
@@ -222,7 +228,7 @@ function jobsOf(db: SqliteConnection): JobFacts {
   return { totals, oldest: oldest ?? null };
 }
 
-function webhooksOf(db: SqliteConnection): WebhookFacts {
+function webhooksOf(db: Connection): WebhookFacts {
   const oldest = db
     .prepare("SELECT min(delivered_at) AS at FROM subscription_events WHERE delivery_status = 'pending'")
     .get() as { at: string | null };
@@ -233,16 +239,13 @@ function webhooksOf(db: SqliteConnection): WebhookFacts {
 }
 
 /** None in a file that a release without chat models wrote last. */
-function modelUseOf(db: SqliteConnection): readonly ModelUse[] {
+function modelUseOf(db: Connection): readonly ModelUse[] {
   const source = localSource(modelUseKind);
-  const known = db
-    .prepare("SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name = ?")
-    .get(source.table) as { n: number };
-  if (known.n === 0) return [];
+  if (!hasTable(db, source.table)) return [];
   return new FindRows(new Statements(db)).all(source, { order: { by: 'day', descending: true }, limit: 100 });
 }
 
-function rulesOf(db: SqliteConnection): readonly Rule[] | null {
+function rulesOf(db: Connection): readonly Rule[] | null {
   try {
     return new FindRows(new Statements(db)).all(recordSource(ruleKind), { limit: RULES_MAX });
   } catch (error) {
@@ -251,14 +254,20 @@ function rulesOf(db: SqliteConnection): readonly Rule[] | null {
   }
 }
 
-function encodersOf(db: SqliteConnection) {
+function encodersOf(db: Connection) {
   const { searched, coming } = embeddingProgress({ statements: new Statements(db) });
   return { searched, coming };
 }
 
-function auditOf(db: SqliteConnection, path: string, crypto: Crypto, ownKey: Uint8Array | null): AuditReport {
+/** What the audit chain says, and the file with its ends. */
+export function auditOf(
+  db: Connection,
+  headPath: string,
+  crypto: Crypto,
+  ownKey: Uint8Array | null,
+): AuditReport {
   // Read the heads first, because rows may be added meanwhile.
-  const verifier = new AuditVerifier(crypto, ownKey, readAuditHeads(auditHeadPath(path)));
+  const verifier = new AuditVerifier(crypto, ownKey, readAuditHeads(headPath));
   const rows = db.prepare<[], AuditRow>(`SELECT ${AUDIT_COLUMNS} FROM signed_events ORDER BY sequence`);
   for (const row of rows.iterate()) verifier.check(row);
   return verifier.report();

@@ -1,8 +1,8 @@
 import type { PeerId } from '../../../protocol/base/meanings.js';
 import type { Crypto } from '../../../protocol/base/seams.js';
 import { CHAIN_GENESIS, headerHash } from '../../../protocol/log/operation-log.js';
+import type { Connection } from '../../sql/connection.js';
 import { type OperationSqlRow, operationFromSql } from '../../sql/operation-rows.js';
-import type { SqliteConnection } from '../sqlite-connection.js';
 
 /** The findings of a check of the operation log. */
 export interface LogFacts {
@@ -20,7 +20,7 @@ const CHECKED_MAX = 200_000;
 const PROBLEMS_MAX = 5;
 
 /** Recomputes the newest part of the operation log: sequences, payload hashes and the chain of each origin. */
-export function inspectLog(db: SqliteConnection, crypto: Crypto): LogFacts {
+export function inspectLog(db: Connection, crypto: Crypto): LogFacts {
   const state = db.prepare('SELECT peer_id, db_epoch, commit_sequence, chain_head FROM log_state').get() as {
     peer_id: string;
     db_epoch: string;

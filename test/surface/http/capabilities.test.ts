@@ -62,6 +62,7 @@ const V2 = [
   'compaction',
   'degraded',
   'families',
+  'graph_engine',
   'hnsw',
   'hooks',
   'memory_kinds',

@@ -31,7 +31,10 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
   const facts = factsOf(call);
   const common = { schema_version: version, tier: facts.tier, version: VERSION };
   // The reference's MCP answer leaves them out of the oldest shape.
-  const storage = { storage_backend: 'sqlite', db_schema_version: await schemaVersion(call) };
+  const storage = {
+    storage_backend: call.services.settings.storeUrl === null ? 'sqlite' : 'postgres',
+    db_schema_version: await schemaVersion(call),
+  };
   if (version === '1') {
     const body = { ...common, features: featureFlags(facts), models: models(facts) };
     return call.surface === 'http' ? { ...body, ...storage } : body;
@@ -44,6 +47,8 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     models: models(facts),
     ...sections(facts, counters, call.services.settings),
     ...storage,
+    // Walks are recursive reads of the links in either engine.
+    graph_engine: 'cte',
     degraded: facts.condition.degraded,
     pending_embeddings: facts.condition.pendingEmbeddings,
     ...(facts.semantic.lastError === null ? {} : { embedder_error: facts.semantic.lastError }),
