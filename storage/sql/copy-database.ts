@@ -52,8 +52,8 @@ export interface Copied {
 /** The row with the counters of the log comes last: a database without it is no node's. */
 const LAST = 'log_state';
 
-/** A transaction of a batch holds about this much. */
-const BATCH_BYTES = 8 * 1024 * 1024;
+/** A transaction of a batch holds about this much: a server ends a session that finds terms for long within one. */
+const BATCH_BYTES = 2 * 1024 * 1024;
 const FIRST_ROWS = 32;
 
 /** The rows of each table of a database. */
