@@ -1,13 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { at, PROJECT, say } from './project.mjs';
 import { TestReport } from './test-report.mjs';
 
-// Runs the built tests: all except the long ones, or with `--long` only the long ones; with `--store postgres` on a server that
-// is started for them. Other words are parts of paths: only files whose path contains one of them run.
+// Runs the built tests: all except the long ones, or with `--long` only the long ones, and on PostgreSQL those that say what a
+// caller sees; with `--store postgres` on a server that is started for them. Other words are parts of paths: only files whose path contains one of them run.
 const {
   values: { long, store = process.env.TEST_STORE ?? 'sqlite' },
   positionals: parts,
@@ -88,6 +91,26 @@ async function startServer() {
   return started;
 }
 
+/** In the long form: the surfaces with governance, events, tenancy and quotas, and the graph, where a server can be started. */
+async function passesOnPostgres() {
+  if (!long || parts.length > 0 || server !== null) return true;
+  const { withoutServer } = await import('../../dist/test/support/postgres-server.js');
+  say(withoutServer === false ? 'the same on PostgreSQL' : `not on PostgreSQL: ${withoutServer}`);
+  if (withoutServer !== false) return true;
+  const suites = [
+    'test/surface',
+    'test/coordination',
+    'test/storage/graph',
+    'test/storage/webhooks',
+    'test/storage/quota',
+  ];
+  const again = spawn(process.execPath, [fileURLToPath(import.meta.url), '--store', 'postgres', ...suites], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [status] = await once(again, 'exit');
+  return status === 0;
+}
+
 const report = new TestReport(folderOf, (line) => process.stdout.write(`${line}\n`));
 // Each process has a stream of its events, which listens to this one.
 process.setMaxListeners(0);
@@ -110,6 +133,7 @@ await runAll(
   1,
 );
 await server?.stop();
-const code = report.end() ? 0 : 1;
+const passed = report.end();
+const code = passed && (await passesOnPostgres()) ? 0 : 1;
 // A pipe may not have taken the last lines yet.
 process.stdout.write('', () => process.exit(code));

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Secret } from '../../node/config/secret.js';
 import type { Settings } from '../../node/config/settings.js';
+import type { DatabasePlace } from '../../storage/open/open.js';
 import { openPostgres } from '../../storage/postgres/open-postgres.js';
 import { PostgresConnection } from '../../storage/postgres/postgres-connection.js';
 import type { PostgresError } from '../../storage/postgres/postgres-errors.js';
@@ -57,9 +59,12 @@ function serverUrl(database: string): string {
 
 const DUPLICATE_DATABASE = '42P04';
 
+const nameOf = (path: string): string =>
+  `t_${createHash('sha256').update(resolve(path)).digest('hex').slice(0, 20)}`;
+
 /** The address of the database that stands for a file; it is made when somebody asks first, and sorts by the rules of a language. */
 export function storeUrlOf(path: string): string {
-  const name = `t_${createHash('sha256').update(resolve(path)).digest('hex').slice(0, 20)}`;
+  const name = nameOf(path);
   if (!databases.has(name)) databases.set(name, created(name));
   return serverUrl(name);
 }
@@ -86,6 +91,16 @@ function ownPath(): string {
 
 const fileOf = (home: string): string => join(home, 'mnemesh.db');
 
+/** Takes the database of a home away, so that the next process there begins with an empty one. */
+export function forgetStore(home: string): void {
+  if (onPostgres) {
+    const name = nameOf(fileOf(home));
+    if (databases.delete(name)) administrate(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    return;
+  }
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${fileOf(home)}${suffix}`, { force: true });
+}
+
 /**
  * The environment of a process whose home is this one: on PostgreSQL with the address of the database of its file. A process that
  * names an address itself keeps it, also an empty one.
@@ -102,6 +117,17 @@ export function onTestStore(settings: Settings): Settings {
   const { dbPath } = settings;
   return { ...settings, storeUrl: new Secret(storeUrlOf(dbPath === ':memory:' ? ownPath() : dbPath)) };
 }
+
+/** Where the database of a file is. */
+export const testPlace = (path: string): DatabasePlace =>
+  onPostgres
+    ? {
+        engine: 'postgres',
+        url: storeUrlOf(path),
+        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+        auditHeadPath: `${path}.audit-head`,
+      }
+    : { engine: 'sqlite', path, synchronous: 'FULL' };
 
 /** Opens, creates or migrates a database of this process; with a path, that of other processes on the same file. */
 export function openTestDatabase(options: OpenOptions): Connection {
@@ -122,4 +148,10 @@ export function openBeside(place: { readonly home: string } | { readonly path: s
 export function asSqlite(db: Connection): SqliteConnection {
   if (db instanceof SqliteConnection) return db;
   throw new Error('this test is about a file of SQLite: leave it out with onlyOnSqlite');
+}
+
+/** The folder of the journals of imports beside the database of a home; null before the first import. */
+export function journalsOf(home: string): string | null {
+  const name = readdirSync(home).find((each) => each.endsWith('.imports'));
+  return name === undefined ? null : join(home, name);
 }

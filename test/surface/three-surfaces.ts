@@ -1,6 +1,4 @@
-import { rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { OPERATIONS } from '../../node/operations/registry.js';
@@ -13,7 +11,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
-import { openBeside } from '../support/test-store.js';
+import { forgetStore, openBeside } from '../support/test-store.js';
 import { run } from './cli/cli-process.js';
 
 const AGENT = 'ai:parity';
@@ -115,8 +113,7 @@ abstract class Side {
 
   protected clean(): void {
     this.ids.clear();
-    for (const suffix of ['', '-wal', '-shm'])
-      rmSync(join(this.home, `mnemesh.db${suffix}`), { force: true });
+    forgetStore(this.home);
   }
 
   private withIds(input: Row): Row {

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { onlyOnSqlite } from '../../support/test-store.js';
 import { run } from './cli-process.js';
 
 const rowsOf = (path: string) => {
@@ -16,7 +17,10 @@ const rowsOf = (path: string) => {
 };
 const code = (err: string) => (JSON.parse(err) as { code: string }).code;
 
-describe('backup and restore', { timeout: 120_000 }, () => {
+describe('backup and restore', {
+  timeout: 120_000,
+  skip: onlyOnSqlite('a backup is a copy of the file'),
+}, () => {
   it('survive the drill: a backup under load, a flipped byte, a good restore, a running node', async () => {
     const home = temporaryFolder('backup');
     const db = join(home, 'mnemesh.db');

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import {
   appendFileSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,6 +15,7 @@ import { describe, it } from 'node:test';
 import { PROJECT } from '../../architecture/source-files.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { journalsOf } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
@@ -264,8 +264,9 @@ describe('import of other sources', { timeout: 240_000 }, () => {
   it('goes on with a run that did not end', async () => {
     const { home, imports, rows } = node('notes');
     const first = await imports();
-    const [file] = readdirSync(join(home, 'mnemesh.db.imports'));
-    const journal = join(home, 'mnemesh.db.imports', file!);
+    const journals = journalsOf(home)!;
+    const [file] = readdirSync(journals);
+    const journal = join(journals, file!);
     const lines = readFileSync(journal, 'utf8').split('\n');
     // As if it was killed while it wrote its last line.
     writeFileSync(journal, `${lines.filter((line) => !line.includes('ended_at')).join('\n')}{"rows":["uri`);
@@ -283,11 +284,11 @@ describe('import of other sources', { timeout: 240_000 }, () => {
     const env = { SVC_MAX_MEMORIES_PER_DAY: '10000' };
     const child = spawn(process.execPath, [MAIN, 'import', file], { env: cleanEnvironment(home, env) });
     const closed = once(child, 'close');
-    const journals = join(home, 'mnemesh.db.imports');
     await until('the import has stored some batches', () => {
-      const [journal] = existsSync(journals) ? readdirSync(journals) : [];
+      const journals = journalsOf(home);
+      const [journal] = journals === null ? [] : readdirSync(journals);
       return (
-        journal !== undefined && readFileSync(join(journals, journal), 'utf8').split('"rows"').length > 4
+        journal !== undefined && readFileSync(join(journals!, journal), 'utf8').split('"rows"').length > 4
       );
     });
     child.kill('SIGKILL');

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { onlyOnSqlite } from '../../support/test-store.js';
 import { run } from './cli-process.js';
 
 const KEY = 'a-key-of-more-than-16-characters';
@@ -37,6 +38,7 @@ async function warningsOfServe(home: string): Promise<string[]> {
 describe('loose modes', () => {
   it('of the home, the database and the configuration file: serve and mcp warn of each once at the start', {
     timeout: 120_000,
+    skip: onlyOnSqlite('one of them is the file of the database'),
   }, async () => {
     const { home, config, db } = await privateHome();
     assert.deepEqual(await warningsOfServe(home), []);

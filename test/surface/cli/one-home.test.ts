@@ -12,6 +12,7 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
+import { onlyOnSqlite } from '../../support/test-store.js';
 
 /** Runs a command as a user would. */
 function run(words: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {
@@ -26,7 +27,7 @@ function writer(home: string, cwd: string, extra: Record<string, string> = {}): 
   return out.includes('DAEMON_UNREACHABLE') ? `${said}, though a daemon runs` : said;
 }
 
-describe('a home', () => {
+describe('a home', { skip: onlyOnSqlite('it is about the file') }, () => {
   it('is one node however its path is spelled', async (t) => {
     const top = temporaryFolder('one-home');
     const home = join(top, 'home');
@@ -55,7 +56,7 @@ describe('a home', () => {
   });
 });
 
-describe('the folder of the user', () => {
+describe('the folder of the user', { skip: onlyOnSqlite('it is about the file') }, () => {
   it('is that of the account where HOME is empty', () => {
     const usual = process.env['HOME'];
     process.env['HOME'] = '';

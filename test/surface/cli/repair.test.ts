@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
-import { openBeside } from '../../support/test-store.js';
+import { onlyOnSqlite, openBeside } from '../../support/test-store.js';
 import { run } from './cli-process.js';
 
 const TITLE = 'THE-TITLE-OF-A-ROW';
@@ -47,7 +47,9 @@ function onDisk(path: string, sql: string, ...values: unknown[]): void {
 const failureOf = (err: string) => JSON.parse(err) as { code: string; damaged_id?: string; error: string };
 
 describe('mnemesh repair', { timeout: 120_000 }, () => {
-  it('brings a file with a damaged row and index back, which doctor asks for', async () => {
+  it('brings a file with a damaged row and index back, which doctor asks for', {
+    skip: onlyOnSqlite('it is about the file'),
+  }, async () => {
     const { home, db, id, flip } = await damaged('repair');
     flip();
     const before = await run(home, ['doctor', '--json']);

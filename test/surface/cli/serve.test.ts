@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { onlyOnSqlite } from '../../support/test-store.js';
 import { event } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
@@ -22,7 +23,9 @@ async function printed(child: ChildProcessWithoutNullStreams, pattern: RegExp): 
 }
 
 describe('serve', () => {
-  it('prints its address, where the data lives and commands that work, and ends with 0 at the first signal', async () => {
+  it('prints its address, where the data lives and commands that work, and ends with 0 at the first signal', {
+    skip: onlyOnSqlite('it is about the file'),
+  }, async () => {
     const home = temporaryFolder('serve');
     const child = serve(home);
     const out = await printed(child, /recall .*\n/);
@@ -58,7 +61,9 @@ describe('serve', () => {
     assert.equal(code, 0);
   });
 
-  it('shows commands that reach this node from a terminal without its variables', async () => {
+  it('shows commands that reach this node from a terminal without its variables', {
+    skip: onlyOnSqlite('it is about the file'),
+  }, async () => {
     const place = temporaryFolder('serve hints');
     const elsewhere = temporaryFolder('serve-elsewhere');
     const environment = cleanEnvironment(elsewhere);

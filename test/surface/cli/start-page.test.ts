@@ -7,10 +7,11 @@ import { firstRun, keptFor } from '../../../cli/kept-data.js';
 import { Terminal } from '../../../cli/terminal.js';
 import { defaultsIn } from '../../../node/config/settings.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { onlyOnSqlite } from '../../support/test-store.js';
 import { commandsIn, run } from './cli-process.js';
 
 describe('the program without a command', () => {
-  it('says what to do first, and makes nothing', async () => {
+  it('says what to do first, and makes nothing', { skip: onlyOnSqlite('it is about the file') }, async () => {
     const home = join(temporaryFolder('start'), 'none');
     const { code, out, err } = await run(home, []);
     assert.deepEqual([code, err], [0, '']);
@@ -46,7 +47,9 @@ describe('the program without a command', () => {
     assert.match((await run(daemon.home, [])).out, /\n {2}daemon +does not run; /);
   });
 
-  it('refuses a database that is none, as every command does', async () => {
+  it('refuses a database that is none, as every command does', {
+    skip: onlyOnSqlite('it is about the file'),
+  }, async () => {
     const home = temporaryFolder('start-damaged');
     writeFileSync(join(home, 'mnemesh.db'), 'no database, but long enough to be looked at'.repeat(100));
     const { code, out, err } = await run(home, []);
@@ -55,7 +58,7 @@ describe('the program without a command', () => {
   });
 });
 
-describe('the first run', () => {
+describe('the first run', { skip: onlyOnSqlite('it is about the file') }, () => {
   const settings = defaultsIn(temporaryFolder('first-run'));
 
   async function toldAt(isTTY: boolean, act: () => void): Promise<string> {

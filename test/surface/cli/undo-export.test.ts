@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -12,6 +12,7 @@ import {
   temporaryFolder,
 } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { journalsOf } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
@@ -159,11 +160,11 @@ describe('an import of an export', { timeout: 240_000 }, () => {
     const big = file('big.json', { memories });
     const child = spawn(process.execPath, [MAIN, 'import', big], { env: cleanEnvironment(home) });
     const closed = once(child, 'close');
-    const journals = join(home, 'mnemesh.db.imports');
     await until('the import has made some calls', () => {
-      const [journal] = existsSync(journals) ? readdirSync(journals) : [];
+      const journals = journalsOf(home);
+      const [journal] = journals === null ? [] : readdirSync(journals);
       return (
-        journal !== undefined && readFileSync(join(journals, journal), 'utf8').split('"plan"').length > 2
+        journal !== undefined && readFileSync(join(journals!, journal), 'utf8').split('"plan"').length > 2
       );
     });
     child.kill('SIGKILL');

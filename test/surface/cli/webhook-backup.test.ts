@@ -3,6 +3,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { onlyOnSqlite } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
 import { OWNER, WebhookDaemon } from '../../support/webhook-daemon.js';
 import { acknowledge, WebhookReceiver } from '../../support/webhook-receiver.js';
@@ -41,7 +42,10 @@ async function told(home: string, ...args: string[]): Promise<Row> {
   return JSON.parse(out) as Row;
 }
 
-describe('a backup with an event that waits', { timeout: 240_000 }, () => {
+describe('a backup with an event that waits', {
+  timeout: 240_000,
+  skip: onlyOnSqlite('a backup is a copy of the file'),
+}, () => {
   it('sends it again, as it was, where it is restored on its own machine', async () => {
     const { receiver, node, memory, first, path } = await backupWithWaitingEvent();
     const { home } = node.daemon;

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { onlyOnSqlite } from '../../support/test-store.js';
 import { event, until } from '../../support/wait.js';
 import { commandsIn, runAlone } from './cli-process.js';
 
@@ -100,7 +101,9 @@ describe('wrap', { timeout: 120_000 }, () => {
     assert.deepEqual((JSON.parse(off.out) as Said).words, ['go']);
   });
 
-  it('starts the agent also where the memory cannot be read', async () => {
+  it('starts the agent also where the memory cannot be read', {
+    skip: onlyOnSqlite('it is about the file'),
+  }, async () => {
     const broken = temporaryFolder('wrap-broken');
     writeFileSync(join(broken, 'mnemesh.db'), 'no database');
     const { code, out } = await runAlone(broken, ['wrap', agent('other'), '--', 'go']);

@@ -48,13 +48,13 @@ async function waiting(daemon: DaemonProcess, title: string): Promise<string> {
 function executed(home: string, title: string): { stores: number; status: string } {
   const db = openBeside({ home });
   const stores = db
-    .prepare(`SELECT count(*) FROM operations WHERE kind = 'store' AND payload ->> 'title' = ?`)
+    .prepare(`SELECT count(*) FROM operations WHERE kind = 'store' AND payload ->> '$.title' = ?`)
     .pluck()
     .get(title) as number;
   const status = db
     .prepare(
-      `SELECT payload ->> 'status' FROM records
-       WHERE kind = 'pending' AND payload -> 'command' -> 'memory' ->> 'title' = ?`,
+      `SELECT payload ->> '$.status' FROM records
+       WHERE kind = 'pending' AND payload ->> '$.command.memory.title' = ?`,
     )
     .pluck()
     .get(title) as string;

@@ -11,7 +11,7 @@ import { VectorClient } from '../../../storage/vectors/vector-client.js';
 import { recordingLog } from '../../storage/vectors/real-seams.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { aRule } from '../../support/rules.js';
-import { openBeside } from '../../support/test-store.js';
+import { openBeside, testPlace } from '../../support/test-store.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 type Json = Record<string, unknown>;
@@ -290,7 +290,7 @@ test('when the embedder dies, the next report says degraded and not loaded, and 
   const entry = new URL(`data:text/javascript,${encodeURIComponent(MORTAL_THREAD)}`);
   const embedder = new BuiltinEmbedder({ ...seams, log: recordingLog(), entry });
   const dbPath = join(home, 'mnemesh.db');
-  const place = { engine: 'sqlite', path: dbPath, synchronous: 'FULL' } as const;
+  const place = testPlace(dbPath);
   const vectors = new VectorClient({ ...seams, place, model: embedder.model, dim: embedder.dim });
   let semantic: LocalSemantics | null = null;
   await withNode(

@@ -273,7 +273,7 @@ describe('the verification of a link', () => {
           ],
         ],
       );
-      db.exec('UPDATE memory_links SET valid_until = NULL, signature = zeroblob(64)');
+      db.prepare('UPDATE memory_links SET valid_until = NULL, signature = ?').run(Buffer.alloc(64));
       assert.equal((await verify(node, pair(a!, b!))).json!['verified'], false);
       db.close();
     };

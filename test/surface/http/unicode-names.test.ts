@@ -7,6 +7,7 @@ import { Writer } from '../../../storage/sql/writer.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { storing, UNLIMITED } from '../../support/memories.js';
 import { agentKey, signedStoreBody } from '../../support/signing.js';
+import { testPlace } from '../../support/test-store.js';
 import { run } from '../cli/cli-process.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
@@ -114,11 +115,7 @@ describe('characters that leave no mark', () => {
 it('reads rows of an earlier release whose names are not composed', async () => {
   const home = temporaryFolder('older-names');
   const options = { busyTimeoutMs: 100 };
-  const db = openAs(
-    { engine: 'sqlite', path: join(home, 'mnemesh.db'), synchronous: 'FULL' },
-    'peer-0000000000000001',
-    options,
-  );
+  const db = openAs(testPlace(join(home, 'mnemesh.db')), 'peer-0000000000000001', options);
   const reportBug = (error: unknown) => {
     throw error;
   };

@@ -82,7 +82,7 @@ describe('the end of an MCP server', () => {
   });
 
   it('tells a client why the memory cannot be opened, and lives on', async () => {
-    const server = new McpProcess({ env: { SVC_DB: '/dev/null/nowhere.db' } });
+    const server = new McpProcess({ env: { SVC_STORE_URL: '', SVC_DB: '/dev/null/nowhere.db' } });
     const answer = await server.call(1, 'memory_list');
     assert.equal(answer.result?.['isError'], true);
     assert.equal(JSON.parse(textOf(answer)).code, 'UNAVAILABLE');
