@@ -32,6 +32,8 @@ export interface Payload<I> {
   readonly keys: readonly string[];
   /** The members that always hold a number. */
   readonly numbers: readonly string[];
+  /** The members that can be null, or missing in a text. */
+  readonly optional: readonly string[];
   /**
    * Canonical JSON: equal images have equal texts. Members that are neither declared nor in `rest` are left out; a
    * member that the image lacks is written with its default.
@@ -65,6 +67,7 @@ export function payloadOf<I extends { readonly rest: Rest }>(members: Members<I>
   return {
     keys,
     numbers: keys.filter((key) => typeof byKey.get(key)!.default === 'number'),
+    optional: keys.filter((key) => byKey.get(key)!.default === null || byKey.get(key)!.later === true),
     text(image) {
       const values = image as unknown as Values;
       // The keys are known and in order, so an image without unknown members needs no sorting.

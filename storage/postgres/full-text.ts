@@ -55,10 +55,16 @@ const COLUMN_WEIGHTS: Readonly<Record<string, string>> = {
   '{title content tags}': 'ACD',
 };
 
+/** PostgreSQL refuses terms and their places beyond a megabyte; what no search of a memory needs is left out before. */
+const VECTOR_BYTES_MAX = 1_000_000;
+const TERM_BYTES = 6;
+const PLACE_BYTES = 2;
+
 /** A row as PostgreSQL's `tsvector`. Between two columns is a gap, so no phrase spans both. */
 export function vectorOf({ title, content, tags, nst }: Omit<TextRow, 'rid'>): string {
   const places = new Map<string, string[]>();
   let place = 1;
+  let bytes = 0;
   const columns = [
     [tags, WEIGHTS.tags],
     [nst, WEIGHTS.nst],
@@ -68,9 +74,12 @@ export function vectorOf({ title, content, tags, nst }: Omit<TextRow, 'rid'>): s
   for (const [text, weight] of columns) {
     for (const term of termsOf(text)) {
       const known = places.get(term) ?? [];
-      if (known.length < PLACES_MAX) known.push(`${place}${weight}`);
-      places.set(term, known);
       place += 1;
+      if (known.length >= PLACES_MAX) continue;
+      bytes += PLACE_BYTES + (known.length === 0 ? TERM_BYTES + Buffer.byteLength(term) : 0);
+      if (bytes > VECTOR_BYTES_MAX) break;
+      known.push(`${place - 1}${weight}`);
+      places.set(term, known);
     }
     place += 1;
   }

@@ -42,6 +42,9 @@ const WORDS: Readonly<Record<string, string>> = {
   CHAR: 'chr',
 };
 
+/** What only PostgreSQL gets: SQLite takes the rows of an ordered join in the order of its first source. */
+const ONLY_HERE = /^\/\* postgres: (.*) \*\/$/;
+
 /** Members of records that hold numbers, as paths: PostgreSQL must be told, where SQLite looks at the value. */
 const NUMBERS: ReadonlySet<string> = new Set(
   KINDS.all.flatMap(({ payload }) => payload.numbers.map((member) => `'$.${member}'`)),
@@ -78,7 +81,7 @@ export function translate(sql: string): Translated {
   for (let at = 0; at < tokens.length; at += 1) {
     const { kind, text } = tokens[at]!;
     if (kind === 'space') {
-      out.push(text);
+      out.push(ONLY_HERE.exec(text)?.[1] ?? text);
       continue;
     }
     const upper = kind === 'word' ? text.toUpperCase() : text;

@@ -21,6 +21,8 @@ export interface RowSource<R extends object = object> {
   /** Lists of members that an index has, in its order. */
   readonly indexes: readonly (readonly string[])[];
   readonly sqlOf: (member: string) => string;
+  /** Members that can be NULL. */
+  readonly optional: ReadonlySet<string>;
   /** Throws DamagedRowError for a row that cannot be read. */
   readonly rowOf: (sql: SqlRow) => R;
   /** Which rows a viewer may see: in SQL, and of the row itself. */
@@ -40,6 +42,7 @@ export function recordSource<I extends object>(kind: Kind<I>): RowSource<I> {
     ...{ name: kind.name, table: 'records', own: `kind = '${literal(kind.name)}'` },
     ...{ key: ['id'], sqlOf: recordSql },
     indexes: [['namespace'], ...kind.table.indexes.map((index) => index.members)],
+    optional: new Set(kind.payload.optional),
     rowOf: (sql) => {
       const image = recordImageOf(kind as unknown as Kind, sql as unknown as RecordSqlRow);
       if (image === null) throw new DamagedRowError(kind.name, String(sql['id']));
@@ -66,6 +69,7 @@ export function localSource<R extends object>(kind: LocalKind<R>): RowSource<R> 
   return {
     ...{ name: kind.name, table: literal(kind.table), own: 'TRUE', key: kind.key, sqlOf: literal },
     indexes: kind.indexes.map((index) => index.members),
+    optional: new Set(Object.keys(kind.members).filter((member) => kind.members[member]!.endsWith('?'))),
     rowOf: (sql) => {
       if (booleans.length === 0) return sql as R;
       return { ...sql, ...Object.fromEntries(booleans.map((member) => [member, sql[member] === 1])) } as R;
@@ -167,7 +171,7 @@ export class FindRows {
     const gate = seen === null ? EVERY_ROW : source.gate(seen.viewer, seen.now);
     const place = after === undefined ? { sql: '', parameters: {} } : afterOf(source, order, after);
     const text = `SELECT ${columns} FROM ${source.table} WHERE ${source.own}${asked.sql}${place.sql} AND ${gate.sql}
-      ORDER BY ${orderOf(source, order)} LIMIT @limit OFFSET @skip`;
+      ORDER BY ${orderOf(source, where, order)} LIMIT @limit OFFSET @skip`;
     const parameters = { ...asked.parameters, ...place.parameters, ...gate.parameters, limit, skip };
     return this.statements.get(text).iterate(parameters) as Iterable<SqlRow>;
   }
@@ -233,9 +237,22 @@ export function whereOf(
 
 const COMPARED = { from: '>=', after: '>', to: '<=', before: '<' } as const;
 
-function orderOf({ key, sqlOf }: RowSource, order: Find['order']): string {
+/** True for a condition that no NULL meets, or that only NULL meets. */
+const excludesNull = (condition: Condition | undefined): boolean =>
+  condition !== undefined &&
+  !(
+    condition !== null &&
+    typeof condition === 'object' &&
+    'notIn' in condition &&
+    condition.notIn.length === 0
+  );
+
+/** NULL is before all values. PostgreSQL has no index for that order, so it is asked for only where a NULL can come. */
+function orderOf({ key, sqlOf, optional }: RowSource, where: Where, order: Find['order']): string {
   const word = order?.descending === true ? ' DESC' : '';
-  const first = order === undefined ? [] : [`${sqlOf(order.by)}${word}`];
+  const isNullable = order !== undefined && optional.has(order.by) && !excludesNull(where[order.by]);
+  const nulls = isNullable ? ` NULLS ${word === '' ? 'FIRST' : 'LAST'}` : '';
+  const first = order === undefined ? [] : [`${sqlOf(order.by)}${word}${nulls}`];
   return [...first, ...key.filter((member) => member !== order?.by).map(sqlOf)].join(', ');
 }
 

@@ -33,7 +33,7 @@ export function similarTitles({ statements }: QueryParts, query: SimilarTitles):
     `SELECT m.rid, m.id, m.title FROM
        (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression ORDER BY rowid DESC LIMIT @window)
          AS found CROSS JOIN memories m ON m.rid = found.rid
-     WHERE m.ns_id = @ns_id AND m.id <> @except AND ${gate.sql} LIMIT @limit`,
+     WHERE m.ns_id = @ns_id AND m.id <> @except AND ${gate.sql} /* postgres: ORDER BY found.rid DESC */ LIMIT @limit`,
   );
   const newestWith = (some: readonly string[]) =>
     listing.all({

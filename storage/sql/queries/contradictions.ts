@@ -76,11 +76,11 @@ function candidates(
   const rows = statements
     .get(
       `SELECT ${SELECT_ROW} FROM (${titled} UNION SELECT m.rid FROM (${read}) AS read CROSS JOIN memories m ON m.rid = read.rid
-         WHERE m.metadata ->> '$.topic' = @topic OR lower(m.title) = lower(@topic)
+         WHERE m.metadata ->> '$.topic' = @topic OR lower(m.title) = @folded
            OR substr(m.title, 1, length(@topic) + 2) = @topic || ' (') AS about
        CROSS JOIN memories m ON m.rid = about.rid WHERE ${within} AND ${gate.sql} ORDER BY ${order} LIMIT @limit`,
     )
-    .all({ ...parameters, topic, read: CONTRADICTION_ROWS_READ_MAX }) as SqlRow[];
+    .all({ ...parameters, topic, folded: lowered(topic), read: CONTRADICTION_ROWS_READ_MAX }) as SqlRow[];
   const more = statements
     .get(
       `SELECT 1 FROM memories m WHERE ${within} ORDER BY m.priority DESC, m.updated_at DESC LIMIT 1 OFFSET @read`,
@@ -88,6 +88,9 @@ function candidates(
     .get({ read: CONTRADICTION_ROWS_READ_MAX, ...(namespace === null ? {} : { namespace }) });
   return { rows, truncated: rows.length < limit && more !== undefined };
 }
+
+/** As SQL lowers a title: only the letters of ASCII. */
+const lowered = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** The links that say that one of these memories contradicts another one, invalidated ones included. */
 function storedLinks(

@@ -47,7 +47,7 @@ export function namespaceIds({ statements }: QueryParts, query: NamespaceIds): A
   const rows = statements
     .get(
       `SELECT ns_id FROM namespaces WHERE name IN (SELECT value FROM json_each(@names))
-         OR (@namespace IS NOT NULL AND ${BELOW})`,
+         OR (@namespace IS NOT NULL AND ${BELOW}) ORDER BY ns_id`,
     )
     .all({ names: JSON.stringify(query.names), namespace: query.below }) as { ns_id: number }[];
   return { ids: rows.map((row) => row.ns_id) };

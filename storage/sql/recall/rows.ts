@@ -144,7 +144,7 @@ export class RowReader {
       : '';
     const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
         ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
-      WHERE ${this.#gate.sql} AND ${this.#filters.sql} ${within} LIMIT @limit`;
+      WHERE ${this.#gate.sql} AND ${this.#filters.sql} ${within} /* postgres: ORDER BY found.rid DESC */ LIMIT @limit`;
     return statement(this.#database, sql, 'pluck').all({
       expression,
       limit,
@@ -164,7 +164,7 @@ export class RowReader {
     const inner = scoped ? 'WHERE ns_id IN (SELECT CAST(value AS INTEGER) FROM json_each(@namespaces))' : '';
     const sql = `SELECT memory.rid FROM (SELECT rid FROM memories ${inner} ORDER BY rid DESC LIMIT ${SCANNED_ROWS_MAX}) AS listed
       CROSS JOIN memories AS memory ON memory.rid = listed.rid
-      WHERE ${this.#gate.sql} AND ${this.#filters.sql} LIMIT @limit`;
+      WHERE ${this.#gate.sql} AND ${this.#filters.sql} /* postgres: ORDER BY listed.rid DESC */ LIMIT @limit`;
     return statement(this.#database, sql, 'pluck').all({
       limit,
       ...(scoped ? { namespaces: JSON.stringify(this.#scope.namespaces) } : {}),

@@ -81,7 +81,7 @@ function newestOf(database: Connection, condition: FilterSql, limit: number, off
 function matching(database: Connection, expression: string, condition: FilterSql, limit: number): number[] {
   const sql = `SELECT memory.rid FROM (SELECT rowid AS rid FROM memories_fts WHERE memories_fts MATCH @expression
       ORDER BY rowid DESC LIMIT ${WIDENED_ROWS}) AS found CROSS JOIN memories AS memory ON memory.rid = found.rid
-    WHERE ${condition.sql} LIMIT @limit`;
+    WHERE ${condition.sql} /* postgres: ORDER BY found.rid DESC */ LIMIT @limit`;
   return statement(database, sql, 'pluck').all({ ...condition.parameters, expression, limit }) as number[];
 }
 
