@@ -1,9 +1,8 @@
 import { type CommandDef, defineCommand, runCommand } from 'citty';
 import { nearest } from '../protocol/base/nearest.js';
 import { fail, type Result } from '../protocol/base/result.js';
-import { type Command, PROGRAM } from './command.js';
+import { type Command, type CommandTable, PROGRAM } from './command.js';
 import { asksFor, GLOBAL_FLAGS } from './global-flags.js';
-import { NATIVE_COMMANDS } from './native-commands.js';
 import { type OperationEntry, operationTable } from './operation-table.js';
 
 /** What the words of a command line ask for. */
@@ -16,22 +15,24 @@ export type Route =
 /**
  * Finds the command that the words name: `name`, or `group member`. Flags of every command may also come before the
  * name and between its words. `help` before a name and `--help` anywhere show its help, without a name that of the program,
- * and without any word the start page. `parseArguments` reads what follows the name.
+ * and without any word the start page. `natives` is the table of the commands that are no operations. `parseArguments` reads what follows the name.
  */
-export async function findCommand(words: readonly string[]): Promise<Route> {
+export async function findCommand(words: readonly string[], natives: CommandTable): Promise<Route> {
   const asksHelp = asksFor(words, '--help', '-h');
   const { flags, rest } = leadingFlags(words);
   const first = rest[0];
-  if (first === 'help') return findCommand([...flags, ...rest.slice(1), ...(asksHelp ? [] : ['--help'])]);
+  if (first === 'help') {
+    return findCommand([...flags, ...rest.slice(1), ...(asksHelp ? [] : ['--help'])], natives);
+  }
   if (asksHelp && (first === undefined || first.startsWith('-'))) {
-    return asksFor(words, '--all') ? helpOfAll() : helpOfMost();
+    return asksFor(words, '--all') ? helpOfAll(natives) : helpOfMost();
   }
   if (first === undefined) return routeTo((await import('./start-page.js')).startCommand, flags, false);
   if (first.startsWith('-')) {
     return { kind: 'failure', result: fail('UNKNOWN_FIELD', `unknown flag ${first}`, { fields: [first] }) };
   }
   const operations = await operationTable();
-  const loaders = new Map<string, () => Promise<Command>>(Object.entries(NATIVE_COMMANDS));
+  const loaders = new Map<string, () => Promise<Command>>(Object.entries(natives));
   for (const { command, load } of operations) {
     loaders.set(command, async () => (await import('./operation-command.js')).operationCommand(await load()));
   }
@@ -41,7 +42,7 @@ export async function findCommand(words: readonly string[]): Promise<Route> {
   const member = between.rest[0];
   const namesMember = !isGroup || (member !== undefined && !member.startsWith('-'));
   const found = namesMember ? await resolve(loaders, isGroup ? [first, ...between.rest] : rest) : null;
-  if (found === null) return withoutCommand(first, member, asksHelp, operations);
+  if (found === null) return withoutCommand(first, member, asksHelp, { operations, natives });
   const after = [...flags, ...(isGroup ? between.flags : []), ...found.words];
   return routeTo(await found.load(), after, asksHelp);
 }
@@ -103,15 +104,15 @@ async function helpOfMost(): Promise<Route> {
   return { kind: 'help', text: firstHelp };
 }
 
-async function helpOfAll(): Promise<Route> {
+async function helpOfAll(natives: CommandTable): Promise<Route> {
   const { allHelp } = await import('./root-help.js');
-  const commands = [...(await operationTable()), ...(await nativeCommands(() => true))];
+  const commands = [...(await operationTable()), ...(await nativeCommands(natives, () => true))];
   return { kind: 'help', text: (columns) => allHelp(commands, columns) };
 }
 
-const nativeCommands = (isSelected: (name: string) => boolean): Promise<Command[]> =>
+const nativeCommands = (natives: CommandTable, isSelected: (name: string) => boolean): Promise<Command[]> =>
   Promise.all(
-    Object.entries(NATIVE_COMMANDS)
+    Object.entries(natives)
       .filter(([name]) => isSelected(name))
       .map(([, load]) => load()),
   );
@@ -121,9 +122,9 @@ async function withoutCommand(
   first: string,
   second: string | undefined,
   asksHelp: boolean,
-  operations: readonly OperationEntry[],
+  { operations, natives }: { readonly operations: readonly OperationEntry[]; readonly natives: CommandTable },
 ): Promise<Route> {
-  const names = [...operations.map(({ command }) => command), ...Object.keys(NATIVE_COMMANDS)];
+  const names = [...operations.map(({ command }) => command), ...Object.keys(natives)];
   const isMember = (name: string) => name.startsWith(`${first} `);
   const members = names.filter(isMember).map((name) => name.slice(first.length + 1));
   if (members.length === 0) return failure(`unknown command "${first}"${suggestion(first, names)}`);
@@ -131,7 +132,7 @@ async function withoutCommand(
     const { groupHelp, rowsOf } = await import('./root-help.js');
     const rows = [
       ...rowsOf(operations.filter(({ command }) => isMember(command))),
-      ...rowsOf(await nativeCommands(isMember)),
+      ...rowsOf(await nativeCommands(natives, isMember)),
     ];
     return { kind: 'help', text: (columns) => groupHelp(first, rows, columns) };
   }

@@ -5,6 +5,7 @@ import { type Failure, ok, type Result } from '../protocol/base/result.js';
 import { type Command, PROGRAM } from './command.js';
 import { findCommand, type Route } from './find-command.js';
 import { asksForJson } from './global-flags.js';
+import { NATIVE_COMMANDS } from './native-commands.js';
 import { exitCodeOf, failureOf, failureText } from './report-failure.js';
 import { Terminal } from './terminal.js';
 
@@ -18,7 +19,7 @@ async function main(words: readonly string[], terminal: Terminal): Promise<numbe
       await terminal.print(`${VERSION}\n`);
       return 0;
     }
-    const route = await findCommand(words);
+    const route = await findCommand(words, NATIVE_COMMANDS);
     if (route.kind === 'command') {
       usage = usageLines(route.command);
       exits = route.command.failures;

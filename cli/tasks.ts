@@ -52,18 +52,18 @@ export const TASKS: readonly Task[] = [
   {
     title: 'Decide who may',
     often: words('agents identity pending rules namespace hooks'),
-    also: words('sign governance quota-status verify-signed-events-chain'),
+    also: words('sign governance reown quota-status verify-signed-events-chain verify-audit-trail audit'),
   },
   {
     title: 'Move and save',
     often: words('import mine export backup restore archive'),
-    also: words('schema-init migrate'),
+    also: words('sync export-forensic-bundle verify-forensic-bundle schema-init migrate'),
   },
   {
     title: 'Run a node',
-    often: words('serve doctor logs config encoder jobs gc repair'),
-    also: words('reembed calibrate'),
+    often: words('serve doctor config encoder jobs gc repair'),
+    also: words('init logs reembed calibrate bench'),
   },
   { title: 'Run several nodes', often: ['mesh'], also: [] },
-  { title: 'Use the shell', often: words('completions man help'), also: ['campaign'] },
+  { title: 'Use the shell', often: words('shell completions man help'), also: ['campaign'] },
 ];

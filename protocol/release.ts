@@ -107,6 +107,7 @@ import { pruneObservationsCommand } from './memory/prune-observations.js';
 import type { MemoryQueries } from './memory/queries.js';
 import * as memoryReads from './memory/reads.js';
 import { deleteMemoryCommand, expireMemoriesCommand, forgetMemoriesCommand } from './memory/remove.js';
+import { reownMemoryCommand } from './memory/reown.js';
 import { standardKind } from './memory/standard-kind.js';
 import { storeMemoryCommand } from './memory/store.js';
 import { touchMemoriesCommand } from './memory/touch.js';
@@ -228,6 +229,7 @@ const DECLARED = [
   updateMemoryCommand,
   deleteMemoryCommand,
   promoteMemoryCommand,
+  reownMemoryCommand,
   touchMemoriesCommand,
   pruneObservationsCommand,
   observeConfidenceCommand,

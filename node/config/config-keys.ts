@@ -7,10 +7,8 @@ import { SETTINGS } from './settings.js';
 const NOT_READ = [
   'tier',
   'mcp_federation_forward_url',
-  'audit',
   'governance',
   'hooks',
-  'identity',
   'permissions',
   'scoring',
   'transcripts',

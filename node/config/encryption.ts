@@ -25,12 +25,19 @@ export function encryptionProblems(
   settings: Settings,
   origins: ReadonlyMap<keyof Settings, Origin>,
 ): ConfigProblem[] {
-  const { dbPassphraseFile: path, dbPassphrase, encryptAtRest, passphraseFileAllowLaxPerms } = settings;
+  const {
+    dbPassphraseFile: path,
+    dbPassphrase,
+    encryptAtRest,
+    passphraseFileAllowLaxPerms,
+    auditPresets,
+  } = settings;
   const asked = (
     [
       ['dbPassphraseFile', path !== null],
       ['dbPassphrase', dbPassphrase !== null],
       ['encryptAtRest', encryptAtRest],
+      ['auditPresets', auditPresets.some(({ applied, encryptsAtRest }) => applied && encryptsAtRest)],
     ] as const
   ).find(([, isSet]) => isSet);
   if (asked === undefined) return [];

@@ -47,6 +47,13 @@ export const CALLER_ROWS = {
     env: 'SVC_AGENT_ID',
     doc: 'Agent id of this process; its reads may see the private rows of that agent.',
   },
+  anonymize: {
+    type: 'boolean',
+    default: false,
+    env: 'SVC_ANONYMIZE',
+    config: 'identity.anonymize_default',
+    doc: 'Leave the name of the host out of the agent ids that commands and MCP servers make.',
+  },
   adminAgentIds: {
     type: 'list',
     default: [],

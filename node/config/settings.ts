@@ -3,6 +3,7 @@
  * settings object, the defaults, the readers of flags, variables and files, and the documentation come from the rows.
  */
 import { join } from 'node:path';
+import { AUDIT_ROWS } from './rows-audit.js';
 import { CALLER_ROWS } from './rows-callers.js';
 import { CONFIDENCE_ROWS } from './rows-confidence.js';
 import { CURATOR_ROWS } from './rows-curator.js';
@@ -26,6 +27,7 @@ const SECTIONS = [
   CALLER_ROWS,
   SERVICE_ROWS,
   LOGGING_ROWS,
+  AUDIT_ROWS,
   LIFE_ROWS,
   CONFIDENCE_ROWS,
   MODEL_ROWS,

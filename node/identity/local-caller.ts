@@ -12,19 +12,23 @@ export interface LocalProcess {
 }
 
 export interface LocalIdentity {
-  readonly settings: Pick<Settings, 'agentId' | 'adminAgentIds'>;
+  readonly settings: Pick<Settings, 'agentId' | 'adminAgentIds'> & Partial<Pick<Settings, 'anonymize'>>;
   readonly process: LocalProcess;
   /** Eight characters that tell this process from others with the same pid. */
   readonly uuid8: string;
 }
 
-/** Reads what identity needs once per process, so that its generated id stays the same from call to call. */
+/**
+ * Reads what identity needs once per process, so that its generated id stays the same from call to call. Where the operator wants
+ * anonymous ids, no generated one names the host.
+ */
 export function localIdentity(
   settings: LocalIdentity['settings'],
   process: LocalProcess,
   random: Random,
 ): LocalIdentity {
-  return { settings, process, uuid8: random.uuid().slice(0, 8) };
+  const named = settings.anonymize === true ? { ...process, hostname: '' } : process;
+  return { settings, process: named, uuid8: random.uuid().slice(0, 8) };
 }
 
 /**

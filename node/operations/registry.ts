@@ -93,6 +93,7 @@ import { memoryGc } from './lifecycle/memory-gc.js';
 import { memoryHistory } from './lifecycle/memory-history.js';
 import { memoryImport } from './lifecycle/memory-import.js';
 import { memoryPromote } from './lifecycle/memory-promote.js';
+import { memoryReown } from './lifecycle/memory-reown.js';
 import { memoryUndoEdit } from './lifecycle/memory-undo-edit.js';
 import { memoryUpdate } from './lifecycle/memory-update.js';
 import { agentBindKey, agentRevokeKey } from './meta/agent-key.js';
@@ -180,6 +181,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryUpdate,
   memoryDelete,
   memoryPromote,
+  memoryReown,
   memoryForget,
   memoryGc,
   memoryUndoEdit,

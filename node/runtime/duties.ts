@@ -12,6 +12,7 @@ import {
   OBSERVATIONS_PRUNE_INTERVAL_MS,
 } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
+import { auditLog } from './audit-log-duty.js';
 import { confidenceObservations } from './confidence-duty.js';
 import { COORDINATION_DUTIES } from './coordination-duties.js';
 import { curatorCycles } from './curator-duty.js';
@@ -119,5 +120,6 @@ export const DUTIES: readonly Duty[] = [
   sweepOffloads,
   sweepSkillUploads,
   curatorCycles,
+  auditLog,
   ...COORDINATION_DUTIES,
 ];

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { findCommand } from '../../cli/find-command.js';
 import { GLOBAL_FLAGS } from '../../cli/global-flags.js';
+import { NATIVE_COMMANDS } from '../../cli/native-commands.js';
 import { SETTINGS } from '../../node/config/settings.js';
 
 const PROJECT = join(import.meta.dirname, '../../..');
@@ -19,7 +20,7 @@ interface Compose {
 
 /** Fails unless the words are a command of this program with flags that it has. */
 async function expectCommand(words: readonly string[]): Promise<void> {
-  const route = await findCommand(words);
+  const route = await findCommand(words, NATIVE_COMMANDS);
   assert.equal(route.kind, 'command', words.join(' '));
   if (route.kind !== 'command') return;
   const known = [...route.command.flags, ...GLOBAL_FLAGS].map(({ name }) => `--${name}`);

@@ -51,6 +51,7 @@ describe('the settings', () => {
       skillsImportRoot: join(at, 'skills'),
       skillsExportRoot: join(at, 'skills'),
       logDir: join(at, 'logs'),
+      auditDir: join(at, 'audit'),
     });
   });
 
@@ -80,6 +81,7 @@ describe('the settings', () => {
       skillsImportRoot: '',
       skillsExportRoot: '',
       logDir: '',
+      auditDir: '',
     };
     assert.deepEqual({ ...load(env), ...places }, { ...load(), ...places });
   });
@@ -183,6 +185,8 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_DB_SYNCHRONOUS: [['NORMAL', 'NORMAL']],
   SVC_LOG_LEVEL: [['debug', 'debug']],
   SVC_LOG_DIR: [['/x/logs', '/x/logs']],
+  SVC_ANONYMIZE: [['1', true]],
+  SVC_AUDIT_DIR: [['/x/audit', '/x/audit']],
   SVC_ENCRYPT_AT_REST: [['0', false]],
   // Every value is refused; see below.
   SVC_DB_PASSPHRASE: [],
@@ -361,6 +365,19 @@ describe('the configuration file', () => {
     max_files = 3
     retention_days = 4
     structured = true
+    [identity]
+    anonymize_default = true
+    [audit]
+    enabled = true
+    path = "/file/audit"
+    redact_content = false
+    hash_chain = false
+    attestation_cadence_minutes = 5
+    append_only = false
+    retention_days = 6
+    [audit.compliance.gdpr]
+    applied = true
+    pseudonymize_actors = true
     [mcp]
     profile = "full"
     profile_hint_in_errors = true
@@ -551,6 +568,20 @@ describe('the configuration file', () => {
     logFilesMax: 3,
     logRetentionDays: 4,
     logStructured: true,
+    anonymize: true,
+    auditLog: true,
+    auditDir: '/file/audit',
+    auditRedacts: false,
+    auditHashChain: false,
+    auditAttestMinutes: 5,
+    auditAppendOnly: false,
+    auditRetentionDays: 6,
+    auditPresets: [
+      {
+        ...{ preset: 'gdpr', applied: true, retentionDays: null, redacts: false, attestMinutes: null },
+        ...{ encryptsAtRest: false, pseudonymizes: true },
+      },
+    ],
     profile: 'full',
     profileHints: true,
     toolAllowlist: [

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/daemon-process.js';
 import { run } from './cli-process.js';
 
 async function commandOf(name: string): Promise<Command> {
-  const route = await findCommand(name.split(' '));
+  const route = await findCommand(name.split(' '), NATIVE_COMMANDS);
   assert.equal(route.kind, 'command', name);
   return (route as { command: Command }).command;
 }

@@ -27,6 +27,18 @@ describe('the ladder of local identities', () => {
     assert.match(agent('', null), /^anonymous:pid-42-[0-9a-f]{8}$/);
   });
 
+  it('names no host where anonymous ids are wanted, and keeps an id that is given', () => {
+    const settings = { agentId: null, adminAgentIds: [], anonymize: true };
+    const process = { hostname: 'box', pid: 42 };
+    const made = (explicit: string | null, client: string | null) => {
+      const caller = localCaller(localIdentity(settings, process, systemRandom), explicit, client);
+      return caller.ok ? caller.value.agentId : '';
+    };
+    assert.match(made(null, null), /^anonymous:pid-42-[0-9a-f]{8}$/);
+    assert.equal(made(null, 'Client'), 'ai:Client:pid-42');
+    assert.equal(made('explicit', null), 'explicit');
+  });
+
   it('makes an agent id of whatever a client calls itself', () => {
     for (const name of [
       'a b',
