@@ -6,6 +6,7 @@ import type { PostgresServer } from './postgres-server.js';
 export class ServerDaemons {
   private readonly keys = join(temporaryFolder('keys'), 'keys');
   readonly running = new Map<string, DaemonProcess>();
+  private readonly started: DaemonProcess[] = [];
   private readonly places = new Map<string, { readonly home: string; readonly port: number }>();
 
   constructor(
@@ -29,6 +30,7 @@ export class ServerDaemons {
     const environment = { ...this.environment(place.home), ...extra };
     const daemon = await startDaemonProcess(place.home, place.port, environment);
     this.running.set(name, daemon);
+    this.started.push(daemon);
     return daemon;
   }
 
@@ -45,6 +47,11 @@ export class ServerDaemons {
     const pid = Number(String(row?.['holder']).split(':')[1]);
     if (row === undefined || row['expires_at_ms'] === '0') return null;
     return [...this.running].find(([, { child }]) => child.pid === pid)?.[0] ?? null;
+  }
+
+  /** What all daemons said on standard error, those that were killed as well. */
+  errors(): string {
+    return this.started.map((daemon) => daemon.errors()).join('');
   }
 
   ask(sql: string): Promise<Record<string, unknown>[]> {
