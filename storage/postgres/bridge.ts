@@ -1,5 +1,5 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import type { PostgresPlace, Reply, Request } from './messages.js';
+import type { Asking, PostgresPlace, Reply, Request } from './messages.js';
 
 /** How long the thread of a connection may take beyond the time that a statement may: it opens connections as well. */
 const PATIENCE_MS = 60_000;
@@ -30,7 +30,7 @@ export class Bridge {
     port1.unref();
   }
 
-  ask(request: Exclude<Request, 'close' | 'look'>): Reply {
+  ask(request: Asking): Reply {
     this.#port.postMessage(request);
     for (let waitedMs = 0; ; ) {
       const outcome = Atomics.wait(this.#answered, 0, this.#seen, LOOK_MS);

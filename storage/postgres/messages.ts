@@ -20,8 +20,14 @@ export interface Run {
   readonly values: readonly unknown[];
 }
 
-/** Statements that the server gets together, in their order; or the order to look whether it is still there. */
-export type Request = { readonly runs: readonly Run[] } | { readonly script: string } | 'look' | 'close';
+/** Statements that the server gets together, in their order. */
+export type Asking = ({ readonly runs: readonly Run[] } | { readonly script: string }) & {
+  /** True within a transaction that has begun: they may only run on its connection. */
+  readonly continues: boolean;
+};
+
+/** What is asked; or the order to look whether the server is still there. */
+export type Request = Asking | 'look' | 'close';
 
 /** An error of the server, or of the way to it, which has the code `CONNECTION`. */
 export interface ServerError {

@@ -48,9 +48,13 @@ export class PostgresConnection implements Connection {
   readonly #told = new Set<number>();
   readonly #columns = new Map<number, readonly string[]>();
   #transaction: 'none' | 'open' | 'lost' = 'none';
+  /** True when the server has the beginning of the transaction: what follows may only run on the same connection. */
+  #begun = false;
   /** Under this name each transaction of this connection that writes leaves its number. */
   #writer: string | null = null;
   #mark = 0;
+  /** True in a transaction that has left its number. */
+  #isMarked = false;
   #rows: TextRows | null = null;
 
   constructor({ readOnly, auditHeads = null, ...place }: PostgresOptions) {
@@ -85,7 +89,7 @@ export class PostgresConnection implements Connection {
   script(text: string): void {
     this.flush();
     this.#expectWhole();
-    const { error } = this.#bridge.ask({ script: text });
+    const { error } = this.#bridge.ask({ script: text, continues: this.#begun });
     if (error !== undefined) throw this.#failed(new PostgresError(error));
   }
 
@@ -111,6 +115,7 @@ export class PostgresConnection implements Connection {
       this.prepare('BEGIN').run();
       this.prepare(TAKE_LOCK).run();
       this.prepare<[string, number]>(LEAVE_MARK).get(this.#writer, this.#mark);
+      this.#isMarked = true;
     } catch (error) {
       this.#giveUp();
       throw error;
@@ -183,7 +188,7 @@ export class PostgresConnection implements Connection {
   queue(prepared: Prepared, values: readonly unknown[], onCount: (count: number) => void): void {
     if (this.#transaction === 'lost' && /^\s*ROLLBACK(?!\s+TO)/i.test(prepared.text)) {
       // The server has rolled it back.
-      this.#transaction = 'none';
+      this.#ended();
       return;
     }
     this.#expectWhole();
@@ -212,7 +217,8 @@ export class PostgresConnection implements Connection {
   #send(): Reply {
     const runs = this.#queue.splice(0);
     const waiting = this.#waiting.splice(0);
-    const reply = this.#bridge.ask({ runs });
+    const reply = this.#bridge.ask({ runs, continues: this.#begun });
+    this.#begun ||= this.#transaction === 'open';
     if (reply.error !== undefined) throw this.#failed(this.#errorOf(reply, runs));
     reply.counts.forEach((count, index) => {
       waiting[index]?.(count);
@@ -243,18 +249,22 @@ export class PostgresConnection implements Connection {
 
   #barrier(text: string): void {
     const ends = /^\s*(COMMIT|ROLLBACK(?!\s+TO))/i.test(text);
+    const isMarked = this.#isMarked;
     try {
       this.#send();
     } catch (error) {
-      if (/^\s*COMMIT/i.test(text) && this.#transaction === 'lost') {
-        this.#transaction = 'none';
+      const isLost = ends && this.#transaction === 'lost';
+      if (isLost) this.#ended();
+      if (isLost && /^\s*COMMIT/i.test(text)) {
+        if (!isMarked) throw error;
         this.#expectCommitted(error);
         return;
       }
-      if (ends && this.#transaction === 'lost') this.#transaction = 'none';
+      // A lost connection has rolled back.
+      if (isLost) return;
       throw error;
     }
-    if (ends) this.#transaction = 'none';
+    if (ends) this.#ended();
   }
 
   /**
@@ -300,8 +310,14 @@ export class PostgresConnection implements Connection {
     try {
       this.prepare('ROLLBACK').run();
     } catch {
-      this.#transaction = 'none';
+      this.#ended();
     }
+  }
+
+  #ended(): void {
+    this.#transaction = 'none';
+    this.#begun = false;
+    this.#isMarked = false;
   }
 
   #runOf({ number, text, expressions }: Prepared, values: readonly unknown[]): Run {

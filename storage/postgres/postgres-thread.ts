@@ -1,6 +1,6 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
 import pg from 'pg';
-import type { PostgresThreadData, Reply, Request, Run, ServerError } from './messages.js';
+import type { Asking, PostgresThreadData, Reply, Request, Run, ServerError } from './messages.js';
 import { isLoss } from './postgres-errors.js';
 import { clientFor, ServerLink } from './server-link.js';
 
@@ -52,9 +52,7 @@ const DURABLE = `SELECT set_config('synchronous_commit', 'on', false) WHERE curr
 
 const bound = (value: unknown): unknown => (value instanceof Uint8Array ? Buffer.from(value) : value);
 
-async function run(runs: readonly Run[]): Promise<Reply> {
-  const connection = await link.open();
-  for (const { statement, text } of runs) if (text !== undefined) texts.set(statement, text);
+async function run(connection: pg.Client, runs: readonly Run[]): Promise<Reply> {
   const settled = await Promise.allSettled(
     runs.map(({ statement, values }) =>
       connection.query({
@@ -80,10 +78,15 @@ async function run(runs: readonly Run[]): Promise<Reply> {
   return { rows, counts, columns: fields.map(({ name }) => name) };
 }
 
-async function answer(request: Exclude<Request, 'close' | 'look'>): Promise<Reply> {
+async function answer(request: Asking): Promise<Reply> {
   try {
-    if ('runs' in request) return await run(request.runs);
-    await (await link.open()).query(request.script);
+    // They come once, also where there is no connection now.
+    if ('runs' in request)
+      for (const { statement, text } of request.runs) if (text !== undefined) texts.set(statement, text);
+    const connection = request.continues ? link.current : await link.open();
+    if (connection === null) throw new Error('the connection was lost within a transaction');
+    if ('runs' in request) return await run(connection, request.runs);
+    await connection.query(request.script);
     return { rows: [], counts: [] };
   } catch (error) {
     return { rows: [], counts: [], error: errorOf(error) };

@@ -42,6 +42,11 @@ export class ServerLink {
     this.#prepare = prepare;
   }
 
+  /** The connection that is open; null where none is. */
+  get current(): pg.Client | null {
+    return this.#client;
+  }
+
   open(): Promise<pg.Client> {
     if (this.#client !== null) return Promise.resolve(this.#client);
     if (this.#closed) return Promise.reject(new Error('the connection was closed'));
