@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { adviceOn } from '../../console/src/lib/advice.js';
 import { agoText, bytesText, instantOf, valueText, wordsOf } from '../../console/src/lib/format.js';
+import { linkHolds, momentsOf } from '../../console/src/lib/link-times.js';
 import { memoryRow } from '../../console/src/lib/memory-rows.js';
+import { gaugesOf, linePoints, samplesOf } from '../../console/src/lib/metrics.js';
 import { changesOf } from '../../console/src/lib/pending-changes.js';
 import { gateText, policyIn } from '../../console/src/lib/policies.js';
 import { addressOf, placeOf } from '../../console/src/lib/route.js';
@@ -154,5 +156,47 @@ describe('who may do what in a namespace', () => {
         ...{ member: 'delete', value: 'owner', from: null },
       },
     );
+  });
+});
+
+describe('a link on two axes of time', () => {
+  const day = (n: number) => `2026-01-0${n}T00:00:00.000Z`;
+  const link = {
+    source_id: 'a',
+    target_id: 'b',
+    relation: 'related_to',
+    created_at: day(2),
+    valid_from: day(1),
+  };
+
+  it('holds from when it is valid, once it is known', () => {
+    assert.ok(linkHolds(link, day(1), day(2)));
+    assert.ok(!linkHolds(link, day(1), day(1)), 'nobody knew it yet');
+    assert.ok(linkHolds(link, day(9), day(9)));
+  });
+
+  it('was believed to hold until its end became known', () => {
+    const ended = { ...link, valid_until: day(3), retired_at: day(5), believed_until: null };
+    assert.ok(linkHolds(ended, day(4), day(4)));
+    assert.ok(!linkHolds(ended, day(4), day(5)));
+    assert.ok(linkHolds(ended, day(2), day(5)));
+  });
+
+  it('holds in an earlier period too, and each change is a moment', () => {
+    const period = { created_at: day(1), valid_from: day(1), valid_until: day(2), believed_from: day(1) };
+    const again = { ...link, created_at: day(5), valid_from: day(5), earlier: [period] };
+    assert.ok(linkHolds(again, day(1), day(6)));
+    assert.ok(!linkHolds(again, day(3), day(6)));
+    assert.deepEqual(momentsOf([again, link]), [day(1), day(2), day(5)]);
+  });
+});
+
+describe('metrics', () => {
+  it('are read from the text, gauges as sums over their labels', () => {
+    const text = '# TYPE a gauge\na{x="1"} 2\na{x="2"} 3\n# TYPE b counter\nb 7\nc NaN\nnothing';
+    assert.equal(samplesOf(text).length, 3);
+    assert.deepEqual([...gaugesOf(text)], [['a', 5]]);
+    assert.equal(linePoints([0, 1], 10, 10), '0.0,10.0 10.0,0.0');
+    assert.equal(linePoints([5], 10, 10), '0.0,0.0');
   });
 });

@@ -54,7 +54,7 @@ function useApprovalStream(reload: () => void): string {
         reload();
       }
     };
-    setState(who === '' ? 'connecting' : 'connecting …');
+    setState('connecting');
     follow().catch((problem: unknown) => {
       if (!ending.signal.aborted)
         setState(`not live: ${problem instanceof Error ? problem.message : String(problem)}`);

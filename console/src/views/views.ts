@@ -12,4 +12,10 @@ export const VIEWS: readonly ViewEntry[] = [
   { name: 'conflicts', title: 'Conflicts', load: async () => (await import('./conflicts.js')).Conflicts },
   { name: 'approvals', title: 'Approvals', load: async () => (await import('./approvals.js')).Approvals },
   { name: 'rules', title: 'Rules', load: async () => (await import('./rules.js')).Rules },
+  { name: 'graph', title: 'Graph', load: async () => (await import('./graph.js')).Graph },
+  { name: 'board', title: 'Board', load: async () => (await import('./board.js')).Board },
+  { name: 'messages', title: 'Messages', load: async () => (await import('./board.js')).Messages },
+  { name: 'mesh', title: 'Mesh', load: async () => (await import('./mesh.js')).Mesh },
+  { name: 'audit', title: 'Audit', load: async () => (await import('./audit.js')).Audit },
+  { name: 'health', title: 'Health', load: async () => (await import('./health.js')).Health },
 ];

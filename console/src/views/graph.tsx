@@ -1,0 +1,201 @@
+import Graphology from 'graphology';
+import circular from 'graphology-layout/circular';
+import forceAtlas2 from 'graphology-layout-forceatlas2';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import Sigma, { DEFAULT_STYLES } from 'sigma';
+import { timeText } from '../lib/format.js';
+import { linkHolds, momentsOf, type TimedLink } from '../lib/link-times.js';
+import { addressOf } from '../lib/route.js';
+import { go, place } from '../router.js';
+import { theme } from '../session.js';
+import { Empty, Loading, Problem } from '../ui/notices.js';
+import { Field, Form, Table } from '../ui/parts.js';
+import { useLoad } from '../ui/use-load.js';
+import { type Drawing, drawingOfMemory, drawingOfNamespace } from './drawing.js';
+
+const LISTED_MAX = 200;
+const COLOURS = ['#3f7fd9', '#c9593f', '#2f9e6b', '#9a62c7', '#b98a1d', '#1f9aa8', '#cf5a93', '#7c8a3a'];
+
+export function Graph() {
+  const { subject, query } = place.value;
+  const namespace = query['namespace'] ?? '';
+  const [text, setText] = useState(namespace);
+  const isAsked = subject !== null || namespace !== '';
+  const { value, error, isLoading, reload } = useLoad(
+    `graph ${subject ?? ''} ${namespace}`,
+    async (signal) =>
+      subject !== null
+        ? drawingOfMemory(subject, signal)
+        : isAsked
+          ? drawingOfNamespace(namespace, signal)
+          : null,
+  );
+  return (
+    <>
+      <h1>Graph</h1>
+      <Form
+        label="Choose what is drawn"
+        role="search"
+        class="row"
+        onSubmit={() => go(addressOf('graph', null, { namespace: text.trim() }))}
+      >
+        <Field
+          label="Namespace"
+          value={text}
+          onInput={setText}
+          placeholder="team/** for all below"
+          required
+        />
+        <button type="submit" class="main">
+          Draw
+        </button>
+      </Form>
+      <Problem error={error} retry={reload} />
+      {!isAsked && <Empty>Name a namespace, or open a memory and choose its graph.</Empty>}
+      {isAsked && isLoading && value === null && <Loading what="memories and links" />}
+      {value !== null && <Drawn drawing={value} />}
+    </>
+  );
+}
+
+/** The graph with its two axes of time, and the same links as a table. */
+function Drawn({ drawing }: { readonly drawing: Drawing }) {
+  const moments = useMemo(() => momentsOf(drawing.links), [drawing]);
+  const [valid, setValid] = useState(moments.length);
+  const [believed, setBelieved] = useState(moments.length);
+  const now = new Date().toISOString();
+  const validAt = moments[valid] ?? now;
+  const believedAt = moments[believed] ?? now;
+  const shown = drawing.links.filter((link) => linkHolds(link, validAt, believedAt));
+  return (
+    <>
+      <div class="two">
+        <Slider label="True at" moments={moments} value={valid} onInput={setValid} />
+        <Slider label="Believed at" moments={moments} value={believed} onInput={setBelieved} />
+      </div>
+      <p role="status">
+        {drawing.nodes.length} memories, {shown.length} of {drawing.links.length} links
+        {drawing.isCut ? '; more are left out' : ''}
+      </p>
+      <Canvas drawing={drawing} shown={shown} />
+      {shown.length > 0 && <LinkTable drawing={drawing} shown={shown} />}
+    </>
+  );
+}
+
+function Slider({
+  label,
+  moments,
+  value,
+  onInput,
+}: {
+  readonly label: string;
+  readonly moments: readonly string[];
+  readonly value: number;
+  readonly onInput: (value: number) => void;
+}) {
+  const said = moments[value] === undefined ? 'now' : timeText(moments[value]);
+  return (
+    <label>
+      {label}: {said}
+      <input
+        type="range"
+        min={0}
+        max={moments.length}
+        value={value}
+        aria-valuetext={said}
+        onInput={(event) => onInput(Number(event.currentTarget.value))}
+      />
+    </label>
+  );
+}
+
+const linkKey = ({ source_id: from, relation, target_id: to }: TimedLink): string =>
+  `${from} ${relation} ${to}`;
+
+/** The layout takes longer with more memories, so they get fewer rounds. */
+const roundsFor = (count: number): number => (count > 2000 ? 30 : count > 500 ? 80 : 200);
+
+function laidOut({ nodes, links, centre }: Drawing): Graphology {
+  const graph = new Graphology({ multi: true, type: 'directed' });
+  const namespaces = [...new Set(nodes.map(({ namespace }) => namespace))];
+  for (const { id, title, namespace } of nodes) {
+    const color = COLOURS[namespaces.indexOf(namespace) % COLOURS.length]!;
+    graph.addNode(id, { label: title, color, size: id === centre ? 12 : 5, x: 0, y: 0 });
+  }
+  for (const link of links) {
+    if (!graph.hasNode(link.source_id) || !graph.hasNode(link.target_id)) continue;
+    const key = linkKey(link);
+    if (!graph.hasEdge(key))
+      graph.addEdgeWithKey(key, link.source_id, link.target_id, { size: 1.5, color: '#8a93a3' });
+  }
+  circular.assign(graph, { scale: 100 });
+  if (graph.order > 2) {
+    const settings = { ...forceAtlas2.inferSettings(graph), barnesHutOptimize: graph.order > 300 };
+    forceAtlas2.assign(graph, { iterations: roundsFor(graph.order), settings });
+  }
+  return graph;
+}
+
+/** The drawing itself; a click on a memory opens it. The table below says the same. */
+function Canvas({ drawing, shown }: { readonly drawing: Drawing; readonly shown: readonly TimedLink[] }) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawn = useRef<Sigma | null>(null);
+  const visible = useRef<ReadonlySet<string>>(new Set());
+  const [error, setError] = useState<unknown>(null);
+  visible.current = new Set(shown.map(linkKey));
+  const colours = theme.value;
+  useEffect(() => {
+    const labelColor = getComputedStyle(document.body).color;
+    try {
+      const sigma = new Sigma(laidOut(drawing), box.current!, {
+        settings: { itemSizesReference: 'screen' },
+        styles: { nodes: [DEFAULT_STYLES.nodes, { labelColor }], edges: [DEFAULT_STYLES.edges] },
+        edgeReducer: (edge) => ({ visibility: visible.current.has(edge) ? 'visible' : 'hidden' }),
+      });
+      sigma.on('clickNode', ({ node }) => go(addressOf('memories', node)));
+      drawn.current = sigma;
+    } catch (problem) {
+      setError(problem);
+    }
+    return () => {
+      drawn.current?.kill();
+      drawn.current = null;
+    };
+  }, [drawing, colours]);
+  useEffect(() => {
+    drawn.current?.refresh({ skipIndexation: true });
+  }, [shown]);
+  return (
+    <>
+      {error !== null && (
+        <p class="notice">
+          This browser cannot draw the graph (it needs WebGL 2); the table below has the same links.
+        </p>
+      )}
+      <div class="graph" ref={box} role="img" aria-label="Memories and links; the table below has the same" />
+    </>
+  );
+}
+
+function LinkTable({ drawing, shown }: { readonly drawing: Drawing; readonly shown: readonly TimedLink[] }) {
+  const titles = new Map(drawing.nodes.map(({ id, title }) => [id, title]));
+  const memory = (id: string) => <a href={addressOf('memories', id)}>{titles.get(id) ?? id.slice(0, 8)}</a>;
+  return (
+    <details>
+      <summary>The links as a table{shown.length > LISTED_MAX ? ` (the first ${LISTED_MAX})` : ''}</summary>
+      <Table<TimedLink>
+        label="Links"
+        rows={shown.slice(0, LISTED_MAX)}
+        keyOf={linkKey}
+        columns={[
+          { name: 'From', of: ({ source_id: id }) => memory(id) },
+          { name: 'Relation', of: ({ relation }) => relation },
+          { name: 'To', of: ({ target_id: id }) => memory(id) },
+          { name: 'Valid from', of: ({ valid_from: at }) => timeText(at) },
+          { name: 'Valid until', of: ({ valid_until: at }) => timeText(at) },
+        ]}
+      />
+    </details>
+  );
+}

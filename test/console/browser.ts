@@ -1,0 +1,110 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** A Chromium of this machine; null where there is none. */
+export const CHROMIUM: string | null =
+  [process.env['CHROMIUM'] ?? '', ...PLACES].find((path) => path !== '' && existsSync(path)) ?? null;
+
+export const NO_CHROMIUM = 'this machine has no Chromium: apt-get install chromium, or name one in CHROMIUM';
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: CHROMIUM!,
+    // The graph needs WebGL, here without a graphics card.
+    args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+  });
+
+/** What a page did that it must not: errors, requests to others, violations of its policy. */
+export interface Watched {
+  readonly page: Page;
+  readonly problems: string[];
+  /** Addresses of all requests. */
+  readonly addresses: string[];
+}
+
+export interface PageOptions {
+  readonly width?: number;
+  readonly dark?: boolean;
+}
+
+/** A page of its own session. The refusals of the node are no errors of the page. */
+export async function watchedPage(
+  browser: Browser,
+  base: string,
+  { width = 1200, dark = false }: PageOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+  });
+  const page = await context.newPage();
+  const [problems, addresses]: [string[], string[]] = [[], []];
+  page.on('console', (message) => {
+    const isRefusal = /status of (401|403|404|409)/.test(message.text());
+    if (['error', 'warning'].includes(message.type()) && !isRefusal) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    problems.push(`a script ran: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    addresses.push(request.url());
+    if (origin !== base && protocol !== 'data:') problems.push(`asked another host: ${request.url()}`);
+  });
+  await page.addInitScript(
+    "document.addEventListener('securitypolicyviolation', (e) => console.error('policy: ' + e.violatedDirective + ' ' + e.blockedURI))",
+  );
+  return { page, problems, addresses };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What keeps people from using a page, as far as axe finds it and calls it serious or critical. */
+export async function barriersOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as {
+    violations: readonly Violation[];
+  };
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
+}
+
+/** How much wider than the window a page is. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - innerWidth');
+
+export const KEY = 'sesame-for-the-console';
+
+/** Gives the key where the page asks, and says who looks. */
+export async function signIn(page: Page, base: string, agent: string): Promise<void> {
+  await page.goto(`${base}/console`);
+  await page.getByLabel('API key', { exact: true }).last().fill(KEY);
+  await page.keyboard.press('Enter');
+  const field = page.locator('header input');
+  await field.waitFor();
+  await field.fill(agent);
+  await page.keyboard.press('Enter');
+}
+
+/** Goes to an address of the console as a link does, without loading the page again. */
+export async function visit(page: Page, address: string): Promise<void> {
+  await page.evaluate(`{
+    const link = document.createElement('a');
+    link.href = ${JSON.stringify(address)};
+    document.body.append(link);
+    link.click();
+    link.remove();
+  }`);
+}
