@@ -76,4 +76,8 @@ export interface RankedRow {
   readonly score: number;
   /** The evidence of its place as a share of the best row's, 0 to 1. */
   readonly share: number;
+  readonly foundBy: FoundBy;
 }
+
+/** What a row has of a query: its words, its meaning, both, or neither but neighbours that do. */
+export type FoundBy = 'words' | 'meaning' | 'both' | 'neighbours';

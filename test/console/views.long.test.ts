@@ -79,7 +79,7 @@ describe('the console in a browser', { skip: CHROMIUM === null ? NO_CHROMIUM : f
   const VIEWS: readonly (readonly [string, string])[] = [
     ['/console/memories', 'Deploy window 39'],
     ['/console/memories?mode=search&q=window', 'Deploy window'],
-    ['/console/memories?mode=recall&q=when+is+the+deploy+window', 'Mode:'],
+    ['/console/memories?mode=recall&q=when+is+the+deploy+window', '(by '],
     ['/console/conflicts?namespace=evil%2F%3Ci%3Ens', 'Edits that lost'],
     ['/console/approvals', 'Nothing waits'],
     ['/console/rules?namespace=gated', 'everybody, after an approval'],

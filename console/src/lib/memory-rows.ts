@@ -55,13 +55,12 @@ export function memoryRow(memory: Shown, why: string | null = null): MemoryRow {
 }
 
 const WHYS: Readonly<Record<string, string>> = {
-  fts: 'words',
-  keyword: 'words',
-  hnsw: 'meaning',
-  semantic: 'meaning',
-  hybrid: 'words and meaning',
+  words: 'by its words',
+  meaning: 'by its meaning',
+  both: 'by words and meaning',
+  neighbours: 'beside rows that fit',
 };
 
 /** Why a recall found a row, in words for people. */
-export const whyText = (retriever: string | undefined): string | null =>
-  retriever === undefined ? null : (WHYS[retriever] ?? retriever);
+export const whyText = (foundBy: unknown): string | null =>
+  typeof foundBy === 'string' ? (WHYS[foundBy] ?? foundBy) : null;

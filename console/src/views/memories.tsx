@@ -257,14 +257,11 @@ async function recalled(query: Query, signal: AbortSignal): Promise<Page> {
       kinds: filled(query['kind']),
       limit: RECALLED_MAX,
       content: 'passage',
+      verbose_provenance: true,
     },
     { signal },
   );
-  const seen = await call('memory_recall_observations', { recall_id: answer.recall_id }, { signal }).catch(
-    () => null,
-  );
-  const whys = new Map(seen?.observations.map(({ memory_id: id, retriever }) => [id, retriever]));
-  const rows = answer.memories.map((memory) => memoryRow(memory, whyText(whys.get(memory.id))));
+  const rows = answer.memories.map((memory) => memoryRow(memory, whyText(memory['found_by'])));
   const note = answer.note === undefined ? '' : ` ${answer.note}.`;
   return { rows, next: null, note: `Mode: ${answer.mode}.${note}` };
 }

@@ -146,7 +146,8 @@ async function recall(call: ReadCall, input: RecallInput) {
     memories: memories.map((memory, index) => {
       const shown = withText(memoryJson(memory), texts[index]!, input.content);
       const weak = isWeak(rows[index]!, input) ? { weak: true } : {};
-      return { ...shown, score: scores[index], ...weak, ...decorated[index] } as never;
+      const found = isVerbose(input) ? { found_by: rows[index]!.foundBy } : {};
+      return { ...shown, score: scores[index], ...weak, ...decorated[index], ...found } as never;
     }),
     count: memories.length,
     mode,

@@ -2,7 +2,12 @@ import { VECTOR_CANDIDATES_MAX } from '../../../protocol/base/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
 import { isFiltered } from '../../../protocol/memory/recall-filter.js';
-import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
+import type {
+  FoundBy,
+  RankedRow,
+  RecallRequest,
+  VectorEvidence,
+} from '../../../protocol/memory/recall-request.js';
 import {
   type Candidate,
   type FusedRow,
@@ -117,6 +122,9 @@ const sameTitleKey = (text: string): string =>
   text.normalize('NFKC').toLowerCase().trim().replace(/\s+/gu, ' ');
 
 /** Of a row without a word of the query. */
+/** A row means what the query does when it is nearer than the mean by so many standard deviations. */
+const MEANING_DEVIATIONS_MIN = 1;
+
 const NO_WORDS: LexicalEvidence = {
   words: 0,
   covered: 0,
@@ -190,8 +198,11 @@ class Recall {
     const ranked = this.#ranked(candidates, strength);
     const likely = likelihood(this.#evidence(judgedOf(candidates, ranked)));
     const passing = ranked.filter(({ rid }) => this.#passes(rid)).slice(0, this.#request.limit);
+    const means = new Map(candidates.map(({ rid, semantic }) => [rid, semantic]));
     const rows = this.#kept(
-      passing.map(({ rid, share }): RankedRow => ({ rid, score: rowScore(likely, share), share })),
+      passing.map(({ rid, share }): RankedRow => {
+        return { rid, score: rowScore(likely, share), share, foundBy: this.#foundBy(rid, means.get(rid)) };
+      }),
     );
     return {
       rows,
@@ -202,6 +213,12 @@ class Recall {
       belowMinScore: passing.length - rows.length,
       blendWeight: this.#cosines === null ? null : semanticWeight(strength, this.#weights),
     };
+  }
+
+  #foundBy(rid: number, semantic: number | null | undefined): FoundBy {
+    const hasWords = (this.#scored.get(rid)?.evidence.words ?? 0) > 0;
+    const hasMeaning = (semantic ?? 0) >= MEANING_DEVIATIONS_MIN;
+    return hasWords ? (hasMeaning ? 'both' : 'words') : hasMeaning ? 'meaning' : 'neighbours';
   }
 
   /** The rows that pass the cut, or the best ones near it. */

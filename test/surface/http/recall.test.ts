@@ -136,6 +136,7 @@ describe('GET /recall', () => {
       const likely = answer.rows.find(({ title }) => title === 'likely')!;
       assert.equal(likely['confidence_tier'], 'likely');
       assert.equal(likely['content_attestation'], 'claimed');
+      assert.equal(likely['found_by'], 'words');
       assert.match(String(likely['freshness_state']), /fresh|warm/);
       assert.ok(!('latest_link_attest_level' in likely));
     }
