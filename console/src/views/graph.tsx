@@ -121,7 +121,7 @@ function laidOut({ nodes, links, centre }: Drawing): Graphology {
   const namespaces = [...new Set(nodes.map(({ namespace }) => namespace))];
   for (const { id, title, namespace } of nodes) {
     const color = COLOURS[namespaces.indexOf(namespace) % COLOURS.length]!;
-    graph.addNode(id, { label: title, color, size: id === centre ? 12 : 5, x: 0, y: 0 });
+    graph.addNode(id, { label: title, color, size: id === centre ? 12 : 7, x: 0, y: 0 });
   }
   for (const link of links) {
     if (!graph.hasNode(link.source_id) || !graph.hasNode(link.target_id)) continue;
