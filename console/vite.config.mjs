@@ -35,6 +35,8 @@ export const consoleConfig = (dist) => ({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
+    // On a busy machine the bundler would speak of the time that the table of routes takes.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
 });
 
