@@ -23,4 +23,4 @@ export const LOCAL_PROBE_MS = 200;
 export const LOCAL_HUNG_REST_MS = 10_000;
 
 /** Browsers keep files whose names have the hash of what they hold; a year is the most that they take. */
-export const HASHED_FILE_KEPT_SECS = 31_536_000;
+export const HASHED_FILE_KEPT_SECS = 365 * 86_400;

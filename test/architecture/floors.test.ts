@@ -11,7 +11,8 @@ const FLOORS: Readonly<Record<string, { readonly folders: readonly string[]; rea
   // Its packages are built into its files; of the node it has the client, and nothing that needs Node.
   console: {
     folders: ['console', 'node/client'],
-    packages: /^(preact(\/hooks)?|@preact\/signals|sigma|graphology[\w-]*|mnemesh\/client|virtual:routes)$/,
+    packages:
+      /^(preact(\/hooks)?|@preact\/signals|sigma|graphology[\w-]*(\/\w+)?|mnemesh\/client|virtual:routes)$/,
   },
   cli: { folders: ['cli', 'node', 'protocol'], packages: /^(node:.*|citty|zod)$/ },
 };

@@ -2,12 +2,7 @@ import { VECTOR_CANDIDATES_MAX } from '../../../protocol/base/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
 import { isFiltered } from '../../../protocol/memory/recall-filter.js';
-import type {
-  FoundBy,
-  RankedRow,
-  RecallRequest,
-  VectorEvidence,
-} from '../../../protocol/memory/recall-request.js';
+import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import {
   type Candidate,
   type FusedRow,
@@ -29,6 +24,7 @@ import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/
 import type { Connection } from '../connection.js';
 import { CosineReader } from './cosines.js';
 import { tagExpression } from './filters.js';
+import { foundByOf } from './found-by.js';
 import { type Postings, PostingsReader, WIDENED_ROWS } from './postings.js';
 import { type LoadedRow, RowReader } from './rows.js';
 import { type Scope, scopeOf } from './scope.js';
@@ -122,9 +118,6 @@ const sameTitleKey = (text: string): string =>
   text.normalize('NFKC').toLowerCase().trim().replace(/\s+/gu, ' ');
 
 /** Of a row without a word of the query. */
-/** A row means what the query does when it is nearer than the mean by so many standard deviations. */
-const MEANING_DEVIATIONS_MIN = 1;
-
 const NO_WORDS: LexicalEvidence = {
   words: 0,
   covered: 0,
@@ -201,7 +194,8 @@ class Recall {
     const means = new Map(candidates.map(({ rid, semantic }) => [rid, semantic]));
     const rows = this.#kept(
       passing.map(({ rid, share }): RankedRow => {
-        return { rid, score: rowScore(likely, share), share, foundBy: this.#foundBy(rid, means.get(rid)) };
+        const foundBy = foundByOf(this.#scored.get(rid)?.evidence, means.get(rid));
+        return { rid, score: rowScore(likely, share), share, foundBy };
       }),
     );
     return {
@@ -213,12 +207,6 @@ class Recall {
       belowMinScore: passing.length - rows.length,
       blendWeight: this.#cosines === null ? null : semanticWeight(strength, this.#weights),
     };
-  }
-
-  #foundBy(rid: number, semantic: number | null | undefined): FoundBy {
-    const hasWords = (this.#scored.get(rid)?.evidence.words ?? 0) > 0;
-    const hasMeaning = (semantic ?? 0) >= MEANING_DEVIATIONS_MIN;
-    return hasWords ? (hasMeaning ? 'both' : 'words') : hasMeaning ? 'meaning' : 'neighbours';
   }
 
   /** The rows that pass the cut, or the best ones near it. */
