@@ -219,7 +219,7 @@ describe('the console in a browser', { skip: CHROMIUM === null ? NO_CHROMIUM : f
     for (let n = 0; n < 5; n += 1) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('End');
     await page.waitForFunction(
-      "document.activeElement.closest('li')?.ariaPosInSet === document.activeElement.closest('li')?.ariaSetSize",
+      "{ const row = document.activeElement.closest('li[aria-posinset]'); row !== null && row.ariaPosInSet === row.ariaSetSize }",
     );
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Facts' }).waitFor();
