@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { PageRun } from '../support/page-run.js';
+import { withoutServer } from '../support/postgres-server.js';
+import { startTlsServer } from '../support/tls-server.js';
 
 /** The pages for one task each: every command of theirs runs, in its order, as a reader types it. */
 
@@ -33,26 +35,54 @@ const PAGES: Readonly<Record<string, Expected>> = {
 /** What the reader has done before: a page about backups needs something to back up. */
 const BEFORE = 'mnemesh store --title "Before the page" --content "A note of the reader."';
 
+/** What pages about a server must have printed. */
+const ON_SERVER: Expected = [
+  ['schema-init', /schema version +55/],
+  ['mnemesh doctor', /TLSv1/],
+  ['mnemesh migrate', /The copy is the same node/],
+  ['recall?q=deploy', /We deploy on Sundays/],
+];
+
+describe('the page about a server', { timeout: 300_000, skip: withoutServer }, () => {
+  it('postgres.md', async () => {
+    const { server, ca } = await startTlsServer();
+    const own = { 'db.example:5432': new URL(server.base).host, 'ca.pem': ca };
+    const page = new PageRun('postgres.md', temporaryFolder('page'), own);
+    try {
+      await page.type(BEFORE);
+      page.assertShort();
+      await expectPrinted(page, ON_SERVER);
+    } finally {
+      await page.end();
+      await server.stop();
+    }
+  });
+});
+
+async function expectPrinted(page: PageRun, expected: Expected): Promise<void> {
+  const open = new Set(expected);
+  await page.all((block, out) => {
+    for (const each of open) {
+      const [part, printed] = each;
+      if (!block.includes(part)) continue;
+      assert.match(out, printed, block);
+      open.delete(each);
+    }
+  });
+  assert.deepEqual([...open], [], 'the page has what is expected of it');
+}
+
 describe('a page of docs/ about one task', { timeout: 300_000 }, () => {
   for (const [name, expected] of Object.entries(PAGES)) {
     it(name, async () => {
       const page = new PageRun(name, temporaryFolder('page'));
       await page.type(BEFORE);
       page.assertShort();
-      const open = new Set(expected);
       try {
-        await page.all((block, out) => {
-          for (const each of open) {
-            const [part, printed] = each;
-            if (!block.includes(part)) continue;
-            assert.match(out, printed, block);
-            open.delete(each);
-          }
-        });
+        await expectPrinted(page, expected);
       } finally {
         await page.end();
       }
-      assert.deepEqual([...open], [], 'the page has what is expected of it');
     });
   }
 });

@@ -31,8 +31,11 @@ export class PageRun {
   constructor(
     name: string,
     private readonly folder: string,
+    /** What stands on the page for something of the reader's own, and what it is here. */
+    own: Readonly<Record<string, string>> = {},
   ) {
-    this.text = readFileSync(fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url)), 'utf8');
+    const page = readFileSync(fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url)), 'utf8');
+    this.text = Object.entries(own).reduce((text, [word, here]) => text.replaceAll(word, here), page);
     this.blocks = [...this.text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language, text]) => ({
       language: language!,
       text: text!,
