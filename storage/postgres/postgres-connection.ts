@@ -156,6 +156,11 @@ export class PostgresConnection implements Connection {
     return this.prepare('SELECT pg_current_snapshot()::text').pluck().get();
   }
 
+  insertion(sql: string, column: string): (...values: readonly unknown[]) => number {
+    const statement = this.prepare<unknown[], number>(`${sql} RETURNING ${column}`).pluck();
+    return (...values) => statement.get(...values)!;
+  }
+
   lastNumberOf(table: string, column: string): number {
     const asked = 'SELECT pg_sequence_last_value(pg_get_serial_sequence(?, ?)::regclass)';
     return this.prepare<[string, string], number | null>(asked).pluck().get(table, column) ?? 0;

@@ -69,6 +69,11 @@ export class SqliteConnection extends Database implements Connection {
     return this.pragma('data_version', { simple: true });
   }
 
+  insertion(sql: string): (...values: readonly unknown[]) => number {
+    const statement = this.prepare<unknown[]>(sql);
+    return (...values) => Number(statement.run(...values).lastInsertRowid);
+  }
+
   lastNumberOf(table: string): number {
     this.#lastNumber ??= this.prepare<[string], number>(
       'SELECT seq FROM sqlite_sequence WHERE name = ?',

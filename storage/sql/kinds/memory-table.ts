@@ -63,9 +63,10 @@ export class MemoryTable implements SubjectTable {
     this.statements = {
       row: db.prepare<[string], SqlRow>(`SELECT ${SELECT_ROW} FROM memories m WHERE m.id = ?`),
       held: db.prepare<[string], Held>(HELD),
-      insert: db.prepare<unknown[], { rid: number }>(
+      insert: db.insertion(
         `INSERT INTO memories (${ROW_COLUMNS.join(', ')}, ns_id, digest, conflict_of)
-         VALUES (${ROW_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?) RETURNING rid`,
+         VALUES (${ROW_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?)`,
+        'rid',
       ),
       replace: db.prepare(
         `UPDATE memories SET ${assignments.join(', ')}, ns_id = ?, digest = ?, embed_state = iif(?, 0, embed_state),
@@ -147,7 +148,7 @@ export class MemoryTable implements SubjectTable {
     const nsId = this.namespaceId(memory.namespace);
     const digest = this.digests.of(memory.id, text);
     const rival = this.titles.rivalOf(memory.id, memory.title, memory.namespace);
-    const { rid } = this.statements.insert.get(...memoryToSql(memory), nsId, digest, rival)!;
+    const rid = this.statements.insert(...memoryToSql(memory), nsId, digest, rival);
     if (rival !== null) this.titles.settle(memory.title, memory.namespace);
     this.texts.add(rid, indexedColumns(memory, nsId));
     this.digests.join(memoryKind.name, memory.namespace, digest);
