@@ -53,7 +53,7 @@ export interface Copied {
 const LAST = 'log_state';
 
 /** A transaction of a batch holds about this much: a server ends a session that finds terms for long within one. */
-const BATCH_BYTES = 2 * 1024 * 1024;
+const BATCH_BYTES = 2 ** 21;
 const FIRST_ROWS = 32;
 
 /** The rows of each table of a database. */
