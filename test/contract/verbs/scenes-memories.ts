@@ -573,6 +573,10 @@ export const MEMORIES: readonly Scene[] = [
         { kind: 'calibrate-confidence', since: at(0), agentId: 'ai:alice', viewer: ALICE, now: NOW },
       ],
       { kind: 'prune-confidence', before: LATER, limit: 10 },
+      { kind: 'reown-memory', id: m(1), to: 'ai:carol', claimUnowned: false, viewer: OPERATOR },
+      { kind: 'reown-memory', id: m(1), to: 'ai:carol', claimUnowned: false, viewer: OPERATOR },
+      { kind: 'reown-memory', id: m(99), to: 'ai:carol', claimUnowned: true, viewer: OPERATOR },
+      [{ kind: 'get-memory', id: m(1), linksMax: 0, viewer: OPERATOR, now: NOW }],
     ],
   },
 ];
