@@ -116,7 +116,7 @@ describe('commands on a server', { skip: withoutServer, timeout: 300_000 }, () =
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes: Buffer) => (said += String(bytes)));
     try {
-      await until('it serves', () => said.includes('listening on'), { withinMs: 60_000, seen: () => said });
+      await until('it serves', () => said.includes('listens on'), { withinMs: 60_000, seen: () => said });
       if (process.platform === 'linux')
         assert.doesNotMatch(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'), new RegExp(PASSWORD));
       assert.doesNotMatch(said, new RegExp(PASSWORD));
