@@ -137,7 +137,9 @@ function neutral(text: string): string {
       .replace(/\|(mid|long)\|/g, '|tier|')
       .replace(/"freshness_state":"(fresh|warm)"/g, '')
       .replace(/"(access_count|rank)":\d+/g, '')
-      .replace(/"created_at"[:,]\d+/g, '"created_at"')
+      .replace(/"(created_at|expires_at|at)"[:,]\d+/g, '"$1"')
+      // Each node signs what it sends with its own key.
+      .replace(/"(signature|sender_pubkey)":"[\w+/=]{40,}"/g, '"$1"')
       .replace(/\|\d+\|([^|]*)\|api\|/g, '|0|$1|api|')
   );
 }
