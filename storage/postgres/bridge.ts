@@ -9,6 +9,9 @@ const LONGEST_MS = 24 * 3600 * 1000;
 /** After each of these times without an answer the thread looks whether the server is still there. */
 const LOOK_MS = 2000;
 
+/** A question, each kind without its number. */
+type Unnumbered = Asking extends infer Each ? (Each extends Asking ? Omit<Each, 'number'> : never) : never;
+
 /** Waits, in the thread that calls, for what another thread asks of the server. */
 export class Bridge {
   readonly #port;
@@ -16,6 +19,7 @@ export class Bridge {
   readonly #answered = new Int32Array(new SharedArrayBuffer(4));
   readonly #patienceMs: number;
   #seen = 0;
+  #number = 0;
 
   constructor(place: PostgresPlace, readOnly: boolean) {
     const { port1, port2 } = new MessageChannel();
@@ -24,19 +28,24 @@ export class Bridge {
     this.#worker = new Worker(new URL('./postgres-thread.js', import.meta.url), {
       workerData: { place, readOnly, answered: this.#answered, port: port2 },
       transferList: [port2],
+      // stdout may carry a protocol.
+      stdout: true,
       resourceLimits: { maxYoungGenerationSizeMb: 6 },
     });
     this.#worker.unref();
     port1.unref();
   }
 
-  ask(request: Asking): Reply {
-    this.#port.postMessage(request);
+  ask(asked: Unnumbered): Reply {
+    this.#number += 1;
+    this.#port.postMessage({ ...asked, number: this.#number } satisfies Request);
     for (let waitedMs = 0; ; ) {
       const outcome = Atomics.wait(this.#answered, 0, this.#seen, LOOK_MS);
       const message = receiveMessageOnPort(this.#port) as { message: Reply } | undefined;
       if (message !== undefined) {
         this.#seen += 1;
+        // The answer to a question for which this thread waited no longer.
+        if (message.message.number !== this.#number) continue;
         return message.message;
       }
       if (outcome !== 'timed-out') continue;

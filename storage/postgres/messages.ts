@@ -24,6 +24,8 @@ export interface Run {
 export type Asking = ({ readonly runs: readonly Run[] } | { readonly script: string }) & {
   /** True within a transaction that has begun: they may only run on its connection. */
   readonly continues: boolean;
+  /** Its reply has the same number, so an answer that comes too late is taken for no other one. */
+  readonly number: number;
 };
 
 /** What is asked; or the order to look whether the server is still there. */
@@ -42,6 +44,8 @@ export interface Reply {
   /** The columns of the rows, with the first reply for a statement. */
   readonly columns?: readonly string[];
   readonly counts: readonly number[];
+  /** Of the request. */
+  readonly number?: number;
   /** The first error; statements behind it have changed nothing. */
   readonly error?: ServerError;
   /** The place of the statement that failed. */

@@ -113,7 +113,7 @@ port.on('message', (request: Request) => {
     return;
   }
   void answer(request).then((reply) => {
-    port.postMessage(reply);
+    port.postMessage({ ...reply, number: request.number } satisfies Reply);
     Atomics.add(answered, 0, 1);
     Atomics.notify(answered, 0);
   });
