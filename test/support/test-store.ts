@@ -136,13 +136,17 @@ export function openTestDatabase(options: OpenOptions): Connection {
   return openPostgres({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, options);
 }
 
-/** A plain connection beside the nodes of a home, or of a file. */
-export function openBeside(place: { readonly home: string } | { readonly path: string }): Connection {
+/** A plain connection beside the nodes of a home, of a file, or of a database of a server. */
+export function openBeside(
+  place: { readonly home: string } | { readonly path: string } | { readonly url: string },
+): Connection {
+  if ('url' in place) return openServer(place.url);
   const path = 'home' in place ? fileOf(place.home) : place.path;
-  if (!onPostgres) return openSqlite(path, { timeout: 5000 });
-  const url = storeUrlOf(path);
-  return new PostgresConnection({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS, readOnly: false });
+  return onPostgres ? openServer(storeUrlOf(path)) : openSqlite(path, { timeout: 5000 });
 }
+
+const openServer = (url: string): Connection =>
+  new PostgresConnection({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS, readOnly: false });
 
 /** The file or the bytes behind a connection; only for tests that are about them. */
 export function asSqlite(db: Connection): SqliteConnection {

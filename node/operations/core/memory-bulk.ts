@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HOOK_CHILDREN_MAX } from '../../../actors/hooks/limits.js';
+import { ERRORS } from '../../../protocol/base/errors.js';
 import { agentIdProblem } from '../../../protocol/base/ids.js';
 import { BATCH_COMMANDS_MAX } from '../../../protocol/base/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/base/result.js';
@@ -28,7 +29,7 @@ type RowResult = z.input<typeof result>;
 
 /**
  * Stores many memories in one request (interface §4.2, POST /memories/bulk). Every row is handled like POST /memories
- * and has its own result; a failing row does not affect the others.
+ * and has its own result; a failing row does not affect the others. A node that cannot store at all fails as for one memory.
  */
 export const memoryBulk = defineOperation({
   name: 'memory_store_bulk',
@@ -54,7 +55,10 @@ export const memoryBulk = defineOperation({
         count: memories.length,
       });
     }
-    const results = await storeRows(call, memories);
+    const answers = await storeRows(call, memories);
+    const failure = failureOfNode(answers);
+    if (failure !== null) return failed(failure);
+    const results = answers.map(rowResult);
     return ok({
       created: results.filter((row) => row.code === undefined && row['duplicate'] !== true && row.id).length,
       errors: results.filter((row) => row.code !== undefined).map((row) => `${row.index}: ${row.error}`),
@@ -67,7 +71,7 @@ export const memoryBulk = defineOperation({
  * Runs the rows in order: a row reaches the store after the one before it, whatever either waits for. One batch is
  * under way at a time, so that rows share commits and leave room for other callers.
  */
-async function storeRows(call: Call, rows: readonly unknown[]): Promise<RowResult[]> {
+async function storeRows(call: Call, rows: readonly unknown[]): Promise<Answer[]> {
   const answers: Promise<Answer>[] = [];
   // Rows that a hook looks at leave places to the rows of others.
   const atOnce = call.services.hooks?.has('pre_store') === true ? HOOKED_ROWS_AT_ONCE : BATCH_COMMANDS_MAX;
@@ -78,7 +82,15 @@ async function storeRows(call: Call, rows: readonly unknown[]): Promise<RowResul
     answers.push(storeRow(call, row, turn.services).finally(turn.pass));
     before = turn.passed;
   }
-  return (await Promise.all(answers)).map(rowResult);
+  return Promise.all(answers);
+}
+
+/** The failure of the whole bulk: the node, and no row, is the reason that nothing was stored. Null for any other outcome. */
+function failureOfNode(answers: readonly Answer[]): Failure | null {
+  const [first] = answers;
+  if (first === undefined || first.ok || ERRORS[first.error.code].http < 500) return null;
+  const { code } = first.error;
+  return answers.every((answer) => !answer.ok && answer.error.code === code) ? first.error : null;
 }
 
 /** Services whose store takes its first command after `before` has resolved; `passed` resolves when it was taken. */

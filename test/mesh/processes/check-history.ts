@@ -1,6 +1,5 @@
 import { includes, type VersionVector } from '../../../protocol/base/version-vector.js';
 import type { Connection } from '../../../storage/sql/connection.js';
-import { openBeside } from '../../support/test-store.js';
 import { type ClientHistory, type ClientRow, type Edit, isPlain, isPromised } from './client-history.js';
 import type { ProcessNode } from './process-node.js';
 
@@ -36,7 +35,7 @@ const REMOVALS: ReadonlySet<string> = new Set(['delete', 'archive', 'forget', 'e
  * Holds a node's database against what the clients were told; the node may run. Answers what is wrong, one line each.
  */
 export function checkHistory(node: ProcessNode, history: ClientHistory): Checked {
-  const db = openBeside({ path: node.db });
+  const db = node.openBeside();
   try {
     return new Check(db, node.name).run(history);
   } finally {

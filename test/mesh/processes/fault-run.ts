@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { Dice } from '../../sim/dice.js';
+import type { PostgresServer } from '../../support/postgres-server.js';
 import { underSeed } from '../../support/seed.js';
 import { checkHistory } from './check-history.js';
 import { ClientHistory } from './client-history.js';
 import { type Faults, Nemesis } from './nemesis.js';
-import { ProcessMesh } from './process-mesh.js';
+import { type Databases, ProcessMesh } from './process-mesh.js';
 import { Writers } from './writers.js';
 
 export interface FaultPlan {
   readonly nodes: number;
+  readonly databases?: Databases;
+  /** The server of such a database, and how often it is killed. */
+  readonly server?: { readonly process: PostgresServer; readonly kills: number };
   readonly kills: number;
   readonly partitions: number;
   readonly stops: number;
@@ -40,16 +44,17 @@ export const runFaults = (plan: FaultPlan, say: (text: string) => void): Promise
   underSeed((seed) => faultsUnder(seed, plan, say));
 
 async function faultsUnder(seed: number, plan: FaultPlan, say: (text: string) => void): Promise<FaultReport> {
-  const mesh = await ProcessMesh.form(plan.nodes);
+  const mesh = await ProcessMesh.form(plan.nodes, plan.databases);
   try {
     const history = new ClientHistory();
     const writers = new Writers(mesh, history, seed);
-    const nemesis = new Nemesis(mesh, seed);
+    const nemesis = new Nemesis(mesh, seed, plan.server?.process);
     const untilMs = Date.now() + plan.withinMs;
     const todo = new Dice(seed, 'faults').shuffle([
       ...Array.from({ length: plan.kills }, () => 'kill' as const),
       ...Array.from({ length: plan.partitions }, () => 'partition' as const),
       ...Array.from({ length: plan.stops }, () => 'freeze' as const),
+      ...Array.from({ length: plan.server?.kills ?? 0 }, () => 'killServer' as const),
     ]);
     let drains = 0;
     let conflicts = 0;

@@ -23,7 +23,7 @@ it('goes on beside a node whose disk is full, which catches up when there is spa
   writeFileSync(ballast, Buffer.alloc(BALLAST_BYTES));
   let mesh: ProcessMesh | null = null;
   try {
-    mesh = await ProcessMesh.form(3, { 2: join(disk, 'mnemesh.db') });
+    mesh = await ProcessMesh.form(3, { 2: { db: join(disk, 'mnemesh.db') } });
     const [first, second, full] = mesh.nodes;
     const history = new ClientHistory();
     const outcomes: string[] = [];

@@ -1,4 +1,5 @@
 import { Dice } from '../../sim/dice.js';
+import type { PostgresServer } from '../../support/postgres-server.js';
 import type { LinkRule } from './fault-proxy.js';
 import type { ProcessMesh } from './process-mesh.js';
 
@@ -6,6 +7,8 @@ import type { ProcessMesh } from './process-mesh.js';
 export interface Faults {
   kills: number;
   stops: number;
+  /** Of the server that holds the database of a node. */
+  serverKills: number;
   /** By the kind of the rule. */
   readonly partitions: Record<string, number>;
 }
@@ -27,7 +30,7 @@ const RULES: readonly ((dice: Dice) => LinkRule)[] = [
  * what the nodes are at in that moment does not.
  */
 export class Nemesis {
-  readonly faults: Faults = { kills: 0, stops: 0, partitions: {} };
+  readonly faults: Faults = { kills: 0, stops: 0, serverKills: 0, partitions: {} };
   private partitions = 0;
 
   private readonly dice: Dice;
@@ -35,6 +38,7 @@ export class Nemesis {
   constructor(
     private readonly mesh: ProcessMesh,
     seed: number,
+    private readonly server?: PostgresServer,
   ) {
     this.dice = new Dice(seed, 'nemesis');
   }
@@ -48,6 +52,15 @@ export class Nemesis {
     await pause(this.dice.between(0, 300));
     if (node.name === 'n2') node.clockOffsetMs = this.dice.pick(CLOCK_OFFSETS_MS);
     await node.start();
+  }
+
+  /** Kills the server of a node's database, and starts it again. */
+  async killServer(): Promise<void> {
+    await pause(this.dice.between(50, 400));
+    await this.server!.kill();
+    this.faults.serverKills += 1;
+    await pause(this.dice.between(50, 1500));
+    await this.server!.restart();
   }
 
   /** Stops a node for a while: it is there, and does not answer. */

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { auditLog } from '../../support/log-audit.js';
+import { auditDatabase } from '../../support/log-audit.js';
 import { untilAnswer } from '../../support/wait.js';
 import { type LinkRule, PASS } from './fault-proxy.js';
-import { ProcessNode } from './process-node.js';
+import { type DatabaseOfNode, ProcessNode } from './process-node.js';
 import { ownerOfConnection } from './socket-owner.js';
 
 const POLL_MS = 50;
+
+/** Where nodes keep their rows, by their number; the others have a file in their home. */
+export type Databases = Readonly<Record<number, DatabaseOfNode>>;
 
 /** Real daemons on loopback, formed by the real commands, with faults between them. */
 export class ProcessMesh {
@@ -15,15 +18,15 @@ export class ProcessMesh {
   /** The longest time that a drain took, in milliseconds. */
   slowestDrainMs = 0;
 
-  /** Forms and starts a mesh; databases may be elsewhere than in the homes. */
-  static async form(count: number, databases: Readonly<Record<number, string>> = {}): Promise<ProcessMesh> {
+  /** Forms and starts a mesh. */
+  static async form(count: number, databases: Databases = {}): Promise<ProcessMesh> {
     const mesh = new ProcessMesh();
-    for (let number = 0; number < count; number += 1) await mesh.add(databases[number] ?? null);
+    for (let number = 0; number < count; number += 1) await mesh.add(databases[number]);
     return mesh;
   }
 
   /** Makes a node without letting it join. */
-  async make(db: string | null = null): Promise<ProcessNode> {
+  async make(database?: DatabaseOfNode): Promise<ProcessNode> {
     const name = `n${this.nodes.length}`;
     const node = await ProcessNode.make(
       name,
@@ -31,14 +34,14 @@ export class ProcessMesh {
         sourceOf: (fromPort, proxyPort) => this.sourceOf(fromPort, proxyPort),
         ruleOf: (source) => this.rules.get(`${source}>${name}`) ?? PASS,
       },
-      db,
+      database,
     );
     this.nodes.push(node);
     return node;
   }
 
-  async add(db: string | null = null): Promise<ProcessNode> {
-    const node = await this.make(db);
+  async add(database?: DatabaseOfNode): Promise<ProcessNode> {
+    const node = await this.make(database);
     await this.join(node);
     await node.start();
     return node;
@@ -108,9 +111,14 @@ export class ProcessMesh {
       assert.equal(code, 0, `${node.name} ended with ${code}: ${errors?.()}`);
       await node.proxy.close();
     }
-    for (const { name, db, bugs } of this.nodes) {
-      assert.deepEqual(auditLog(db), [], name);
-      assert.deepEqual(bugs, [], name);
+    for (const node of this.nodes) {
+      const db = node.openBeside();
+      try {
+        assert.deepEqual(auditDatabase(db), [], node.name);
+      } finally {
+        db.close();
+      }
+      assert.deepEqual(node.bugs, [], node.name);
     }
   }
 

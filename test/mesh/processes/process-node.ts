@@ -1,12 +1,14 @@
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Connection } from '../../../storage/sql/connection.js';
 import {
   type DaemonProcess,
   freePort,
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
+import { openBeside } from '../../support/test-store.js';
 import { type Finished, run } from '../../surface/cli/cli-process.js';
 import { FaultProxy, type ProxyOptions } from './fault-proxy.js';
 
@@ -30,6 +32,12 @@ const BUGS = [
   'thread failed',
 ];
 
+/** Where a node keeps its rows: a file elsewhere than in its home, or a database of a server. */
+export interface DatabaseOfNode {
+  readonly db?: string | null;
+  readonly storeUrl?: string | null;
+}
+
 /** One node of a mesh of real processes: its home, its daemon, and the proxy by which the others reach it. */
 export class ProcessNode {
   daemon: DaemonProcess | null = null;
@@ -49,6 +57,8 @@ export class ProcessNode {
     readonly name: string,
     readonly home: string,
     readonly db: string,
+    /** The database of a server in the place of the file; null for the file. */
+    private readonly storeUrl: string | null,
     readonly apiPort: number,
     readonly listenPort: number,
     readonly proxy: FaultProxy,
@@ -57,12 +67,13 @@ export class ProcessNode {
   static async make(
     name: string,
     rules: Pick<ProxyOptions, 'sourceOf' | 'ruleOf'>,
-    db: string | null = null,
+    { db = null, storeUrl = null }: DatabaseOfNode = {},
   ): Promise<ProcessNode> {
     const home = temporaryFolder(`mesh-${name}`);
     const listenPort = await freePort();
     const proxy = await FaultProxy.open({ ...rules, targetPort: listenPort });
-    return new ProcessNode(name, home, db ?? join(home, 'mnemesh.db'), await freePort(), listenPort, proxy);
+    const path = db ?? join(home, 'mnemesh.db');
+    return new ProcessNode(name, home, path, storeUrl, await freePort(), listenPort, proxy);
   }
 
   get base(): string {
@@ -83,7 +94,12 @@ export class ProcessNode {
       this.clockOffsetMs === 0
         ? {}
         : { NODE_OPTIONS: `--import ${SHIFT_CLOCK}`, TEST_CLOCK_OFFSET_MS: String(this.clockOffsetMs) };
-    return { SVC_DB: this.db, ...shift };
+    return { ...(this.storeUrl === null ? { SVC_DB: this.db } : { SVC_STORE_URL: this.storeUrl }), ...shift };
+  }
+
+  /** A plain connection to its database, beside the daemon. */
+  openBeside(): Connection {
+    return openBeside(this.storeUrl === null ? { path: this.db } : { url: this.storeUrl });
   }
 
   /** Runs a command in the node's home. */
