@@ -10,7 +10,6 @@ const NOT_READ = [
   'governance',
   'hooks',
   'permissions',
-  'scoring',
   'transcripts',
   'verify',
 ];

@@ -15,6 +15,7 @@ import { LOGGING_ROWS } from './rows-logging.js';
 import { MESH_ROWS } from './rows-mesh.js';
 import { MODEL_ROWS } from './rows-models.js';
 import { PLACE_ROWS } from './rows-places.js';
+import { SCORING_ROWS } from './rows-scoring.js';
 import { SERVICE_ROWS } from './rows-service.js';
 import { SESSION_ROWS } from './rows-sessions.js';
 import { TLS_ROWS } from './rows-tls.js';
@@ -30,6 +31,7 @@ const SECTIONS = [
   AUDIT_ROWS,
   LIFE_ROWS,
   CONFIDENCE_ROWS,
+  SCORING_ROWS,
   MODEL_ROWS,
   CURATOR_ROWS,
   SESSION_ROWS,

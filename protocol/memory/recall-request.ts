@@ -1,5 +1,6 @@
 import type { Instant } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import type { HalfLives } from '../ranking/weights.js';
 import type { ConfidenceTier } from './confidence.js';
 import type { Tier } from './memory.js';
 
@@ -62,6 +63,8 @@ export interface RecallRequest extends RecallFilter {
   readonly weakScore?: number;
   /** Rows that the caller's session has already recalled; they get a small boost. */
   readonly recalled?: readonly number[];
+  /** Days after which recency halves, by tier; `none` ranks without recency; absent for the default. */
+  readonly recency?: HalfLives | 'none';
   readonly viewer: Viewer;
   /** The instant of the call: expired rows are hidden, recency is measured from here. */
   readonly now: Instant;

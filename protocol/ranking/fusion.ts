@@ -36,7 +36,9 @@ const TIER_RANK: Readonly<Record<string, number>> = { short: 0, mid: 0.5, long: 
 
 /** The bounded boosts of a row: the same for equal rows, and never more than the sum of the boost weights. */
 export function boostOf(candidate: Candidate, weights: RankingWeights): number {
-  const recency = 0.5 ** (Math.max(0, candidate.ageDays) / weights.recencyHalfLifeDays);
+  const halfLives: Readonly<Record<string, number>> = weights.halfLifeDays;
+  const halfLife = halfLives[candidate.tier] ?? weights.halfLifeDays.mid;
+  const recency = 0.5 ** (Math.max(0, candidate.ageDays) / halfLife);
   return (
     weights.boostTier * (TIER_RANK[candidate.tier] ?? 0) +
     weights.boostPriority * ((Math.min(10, Math.max(1, candidate.priority)) - 1) / 9) +

@@ -59,9 +59,15 @@ export interface RankingWeights {
   readonly boostRecency: number;
   /** For a row that the caller's session has already recalled. */
   readonly boostSession: number;
-  /** Recency halves after this many days. */
-  readonly recencyHalfLifeDays: number;
+  /** Days after which the recency of a row halves. */
+  readonly halfLifeDays: HalfLives;
 }
+
+/** Days by tier. */
+export type HalfLives = Readonly<Record<'short' | 'mid' | 'long', number>>;
+
+/** What is kept longer is expected to be true for longer. */
+export const RECENCY_HALF_LIVES: HalfLives = { short: 7, mid: 30, long: 365 };
 
 export const RANKING_WEIGHTS: RankingWeights = {
   saturation: 1.2,
@@ -94,5 +100,13 @@ export const RANKING_WEIGHTS: RankingWeights = {
   boostConfidence: 0.01,
   boostRecency: 0.02,
   boostSession: 0.05,
-  recencyHalfLifeDays: 30,
+  halfLifeDays: RECENCY_HALF_LIVES,
 };
+
+/** The weights of a request: with its half-lives, or without recency. */
+export const weightsOf = (recency: HalfLives | 'none' | undefined): RankingWeights =>
+  recency === undefined
+    ? RANKING_WEIGHTS
+    : recency === 'none'
+      ? { ...RANKING_WEIGHTS, boostRecency: 0 }
+      : { ...RANKING_WEIGHTS, halfLifeDays: recency };

@@ -4,7 +4,9 @@ import type { Viewer } from '../../../protocol/base/viewer.js';
 import { type MemoryJson, type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
 import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import { RECALL_MIN_SCORE, WEAK_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
+import type { HalfLives } from '../../../protocol/ranking/weights.js';
 import type { Answers } from '../../../protocol/release.js';
+import type { Settings } from '../../config/settings.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
@@ -216,6 +218,7 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
     // Who names a least score gets no row below it.
     ...(input.min_score === undefined ? { weakScore: WEAK_MIN_SCORE } : {}),
     recalled,
+    recency: recencyOf(call.services.settings),
     viewer,
     now: call.now,
     vectors: null,
@@ -236,6 +239,11 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
   const within = await withinTier(call, input, answer.value, ranked.limit);
   return ok({ evidence, ...(await rerank(call, input, within, scope.limit)) });
 }
+
+const recencyOf = (settings: Settings): HalfLives | 'none' =>
+  settings.legacyScoring
+    ? 'none'
+    : { short: settings.halfLifeShort, mid: settings.halfLifeMid, long: settings.halfLifeLong };
 
 /** The rows of an answer, and what they were found with. */
 interface Found extends Reranked {

@@ -20,7 +20,7 @@ import {
   WEAK_ROWS,
 } from '../../../protocol/ranking/likelihood.js';
 import { analyseQuery } from '../../../protocol/ranking/query.js';
-import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
+import { type RankingWeights, weightsOf } from '../../../protocol/ranking/weights.js';
 import type { Connection } from '../connection.js';
 import { CosineReader } from './cosines.js';
 import { tagExpression } from './filters.js';
@@ -57,7 +57,7 @@ interface Scored {
 export function recall(
   database: Connection,
   request: RecallRequest,
-  weights: RankingWeights = RANKING_WEIGHTS,
+  weights: RankingWeights = weightsOf(request.recency),
 ): RankedMemories {
   return new Recall(database, request, weights).run(request.vectors);
 }
@@ -73,7 +73,7 @@ export class RecallIndex {
 
   /** Does the part of a recall that needs no vectors, for a later `recall` with the same key and request. */
   prepare(key: string, request: RecallRequest): void {
-    this.#prepared.set(key, new Recall(this.#database, request, RANKING_WEIGHTS));
+    this.#prepared.set(key, new Recall(this.#database, request, weightsOf(request.recency)));
     const oldest = this.#prepared.keys().next();
     if (this.#prepared.size > PREPARED_MAX && oldest.done === false) this.#prepared.delete(oldest.value);
   }
@@ -82,7 +82,7 @@ export class RecallIndex {
   recall(request: RecallRequest, key: string | null = null): RankedMemories {
     const prepared = key === null ? undefined : this.#prepared.get(key);
     if (key !== null) this.#prepared.delete(key);
-    return (prepared ?? new Recall(this.#database, request, RANKING_WEIGHTS)).run(request.vectors);
+    return (prepared ?? new Recall(this.#database, request, weightsOf(request.recency))).run(request.vectors);
   }
 
   /** Rids in order of relevance, paged by the filter's limit and offset. */
@@ -98,7 +98,7 @@ export interface JudgedAnswer {
 }
 
 export const judgedAnswer = (database: Connection, request: RecallRequest): JudgedAnswer =>
-  new Recall(database, request, RANKING_WEIGHTS).judged(request.vectors);
+  new Recall(database, request, weightsOf(request.recency)).judged(request.vectors);
 
 /** The rows that an answer is judged by: its first ones before filters. */
 function judgedOf(candidates: readonly Candidate[], ranked: readonly FusedRow[]): Candidate[] {

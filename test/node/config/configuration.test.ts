@@ -206,7 +206,7 @@ describe('keys of the file', () => {
   });
 
   it('of the reference that nobody reads are not called unknown', () => {
-    assert.deepEqual(load('tier = "smart"\n[scoring]\nhalf_life_days_short = 7').codes, [
+    assert.deepEqual(load('tier = "smart"\n[verify]\nstrict = true').codes, [
       'CONFIG_KEY_NOT_READ',
       'CONFIG_KEY_NOT_READ',
     ]);

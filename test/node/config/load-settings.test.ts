@@ -418,6 +418,11 @@ describe('the configuration file', () => {
     shadow = true
     shadow_sample_rate = 0.5
     shadow_retention_days = 0
+    [scoring]
+    half_life_days_short = 3
+    half_life_days_mid = 14
+    half_life_days_long = 0.5
+    legacy_scoring = true
     [coordination]
     signal_days = 8
     action_kept_days = 9
@@ -525,6 +530,10 @@ describe('the configuration file', () => {
     confidenceShadow: true,
     confidenceShadowSampleRate: 0.5,
     confidenceShadowDays: null,
+    halfLifeShort: 3,
+    halfLifeMid: 14,
+    halfLifeLong: 0.5,
+    legacyScoring: true,
     recallScopeLimit: 5,
     allowLoopbackWebhooks: true,
     hookAskTimeoutMs: 5000,
