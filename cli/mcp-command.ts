@@ -44,11 +44,16 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const openNode = async () => (await loadNode()).openInlineNode(settings, 'mcp');
   const runner = openRunner(settings, openNode, loadNode);
   reload = () => void runner.reloadHooks();
+  const { mcpForwardUrl, apiKey } = settings;
+  const tools =
+    mcpForwardUrl === null
+      ? runner
+      : (await import('../node/runtime/forwarded-stores.js')).forwardingStores(runner, mcpForwardUrl, apiKey);
   await serveStdio({
     profile: profileOf(settings.profile),
     hints: settings,
     identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),
-    runner,
+    runner: tools,
     nag: { first: settings.captureNagThreshold, second: settings.captureNagEscalateThreshold },
     input: process.stdin,
     output: process.stdout,

@@ -1,8 +1,8 @@
+import { resultOf } from '../node/client/result-of.js';
 import { envelopeOf, signMemory } from '../node/client/sign-memory.js';
 import { loadAgentKey } from '../node/identity/key-files.js';
 import { systemClock, systemCrypto } from '../node/seams.js';
 import { fail, failed, ok, type Result } from '../protocol/base/result.js';
-import { resultOf } from './client-failure.js';
 import { defineCommand } from './define-command.js';
 import { isSet } from './global-flags.js';
 import { agentFlag, agentOf, KEY_DIR_FLAG, keyDirOf } from './identity/key-target.js';

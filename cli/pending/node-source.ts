@@ -1,6 +1,6 @@
 import type { HttpClient } from '../../node/client/http-client.js';
+import { resultOf } from '../../node/client/result-of.js';
 import { failed, ok } from '../../protocol/base/result.js';
-import { resultOf } from '../client-failure.js';
 import { type PendingChange, type PendingSource, SHOWN_MAX, type WaitingAction } from './pending-source.js';
 
 /** The pending actions that an agent sees on a node, over its stream of approvals. */

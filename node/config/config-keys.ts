@@ -4,15 +4,7 @@ import { CONFIG_SCHEMA_VERSION, isTable, SECRET_SECTIONS, type Table } from './c
 import { SETTINGS } from './settings.js';
 
 /** Keys of the reference that this release does not read; they are not typing errors (reference-mcp-cli §4). */
-const NOT_READ = [
-  'tier',
-  'mcp_federation_forward_url',
-  'governance',
-  'hooks',
-  'permissions',
-  'transcripts',
-  'verify',
-];
+const NOT_READ = ['tier', 'governance', 'hooks', 'permissions', 'transcripts', 'verify'];
 const TOP = ['schema_version'];
 const UNKNOWN_SHOWN_MAX = 20;
 

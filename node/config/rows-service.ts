@@ -1,5 +1,6 @@
 import { storeNamespaceProblem } from '../../protocol/base/ids.js';
 import * as limits from '../../protocol/base/limits.js';
+import { isBaseUrl } from './base-url.js';
 import { MODEL_ALIASES } from './model-vendors.js';
 import type { SettingRows } from './setting-row.js';
 import { familyGrantOf } from './tool-allowlist.js';
@@ -158,6 +159,14 @@ export const SERVICE_ROWS = {
     default: false,
     config: 'mcp.profile_hint_in_errors',
     doc: 'Name the family of a tool that the profile does not offer, and how to load it, in the error of its call.',
+  },
+  mcpForwardUrl: {
+    type: 'text',
+    default: null,
+    check: (value) => (isBaseUrl(value) ? null : 'must be the address of a node, such as https://host:9077'),
+    config: 'mcp.federation_forward_url',
+    legacy: 'mcp_federation_forward_url',
+    doc: 'The node on which `memory_store` of an MCP server stores, with the API key of this configuration, in the place of this one.',
   },
   toolAllowlist: {
     type: 'tables',

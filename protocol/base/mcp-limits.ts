@@ -3,6 +3,9 @@ export const MCP_ANSWER_BYTES_MAX = 96 * 1024;
 /** A line of the MCP stream; the reference accepts the same. */
 export const MCP_LINE_BYTES_MAX = 16 * 1024 * 1024;
 
+/** How long a store may take that an MCP server forwards to another node (`mcp_federation_forward_url`). */
+export const FORWARDED_STORE_MS = 15_000;
+
 // MCP over HTTP
 /** Sessions that a daemon keeps; at the limit the one that rests longest ends. */
 export const MCP_SESSIONS_MAX = 1024;

@@ -381,6 +381,7 @@ describe('the configuration file', () => {
     [mcp]
     profile = "full"
     profile_hint_in_errors = true
+    federation_forward_url = "https://other.example:9077"
     [mcp.allowlist]
     "ai:ann" = ["full"]
     "ai:" = ["graph", "core"]
@@ -593,6 +594,7 @@ describe('the configuration file', () => {
     ],
     profile: 'full',
     profileHints: true,
+    mcpForwardUrl: 'https://other.example:9077',
     toolAllowlist: [
       { agent: 'ai:ann', families: [...FAMILIES] },
       { agent: 'ai:', families: ['core', 'graph'] },

@@ -1,7 +1,7 @@
-import { MnemeshError } from '../node/client/client-error.js';
-import type { Details } from '../protocol/base/error-details.js';
-import { ERRORS, type ErrorCode } from '../protocol/base/errors.js';
-import { failed, ok, type Result } from '../protocol/base/result.js';
+import type { Details } from '../../protocol/base/error-details.js';
+import { ERRORS, type ErrorCode } from '../../protocol/base/errors.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { MnemeshError } from './client-error.js';
 
 /** What a call of the client came to. A code of a later release counts as UNAVAILABLE. */
 export async function resultOf<T>(call: Promise<T>): Promise<Result<T>> {
