@@ -1,8 +1,8 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import type { Asking, PostgresPlace, Reply, Request } from './messages.js';
+import type { Asking, PostgresPlace, Reply, Request, Run } from './messages.js';
 
 /** How long the thread of a connection may take beyond the time that a statement may: it opens connections as well. */
-const PATIENCE_MS = 60_000;
+const ALLOWANCE_MS = 60_000;
 /** The same where a statement may take any time. */
 const LONGEST_MS = 24 * 3600 * 1000;
 
@@ -21,10 +21,10 @@ export class Bridge {
   #seen = 0;
   #number = 0;
 
-  constructor(place: PostgresPlace, readOnly: boolean) {
+  constructor(place: PostgresPlace, readOnly: boolean, patienceMs = patienceFor(place)) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    this.#patienceMs = place.statementTimeoutMs === 0 ? LONGEST_MS : place.statementTimeoutMs + PATIENCE_MS;
+    this.#patienceMs = patienceMs;
     this.#worker = new Worker(new URL('./postgres-thread.js', import.meta.url), {
       workerData: { place, readOnly, answered: this.#answered, port: port2 },
       transferList: [port2],
@@ -40,7 +40,7 @@ export class Bridge {
     this.#number += 1;
     this.#port.postMessage({ ...asked, number: this.#number } satisfies Request);
     for (let waitedMs = 0; ; ) {
-      const outcome = Atomics.wait(this.#answered, 0, this.#seen, LOOK_MS);
+      const outcome = Atomics.wait(this.#answered, 0, this.#seen, Math.min(LOOK_MS, this.#patienceMs));
       const message = receiveMessageOnPort(this.#port) as { message: Reply } | undefined;
       if (message !== undefined) {
         this.#seen += 1;
@@ -50,15 +50,24 @@ export class Bridge {
       }
       if (outcome !== 'timed-out') continue;
       waitedMs += LOOK_MS;
-      this.#port.postMessage('look' satisfies Request);
-      if (waitedMs >= this.#patienceMs) {
+      if (waitedMs < this.#patienceMs) this.#port.postMessage('look' satisfies Request);
+      else {
+        this.#port.postMessage({ givenUp: this.#number } satisfies Request);
         const error = { code: 'CONNECTION', message: 'the server did not answer', constraint: null };
         return { rows: [], counts: [], error };
       }
     }
   }
 
+  /** Ends a transaction that only read, and does not wait. */
+  end(ending: Run): void {
+    this.#port.postMessage({ ending } satisfies Request);
+  }
+
   close(): void {
     this.#port.postMessage('close' satisfies Request);
   }
 }
+
+const patienceFor = ({ statementTimeoutMs }: PostgresPlace): number =>
+  statementTimeoutMs === 0 ? LONGEST_MS : statementTimeoutMs + ALLOWANCE_MS;

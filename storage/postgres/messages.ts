@@ -18,7 +18,13 @@ export interface Run {
   readonly statement: number;
   readonly text?: string;
   readonly values: readonly unknown[];
+  /** Its rows are answered. */
+  readonly wanted?: true;
+  /** Reads a part of the rows; the others stay at the server, under the name, until its transaction ends. */
+  readonly part?: { readonly name: string; readonly rows: number; readonly isFirst: boolean };
 }
+
+export type Rows = readonly (readonly unknown[])[];
 
 /** Statements that the server gets together, in their order. */
 export type Asking = ({ readonly runs: readonly Run[] } | { readonly script: string }) & {
@@ -28,8 +34,18 @@ export type Asking = ({ readonly runs: readonly Run[] } | { readonly script: str
   readonly number: number;
 };
 
+/** The end of a transaction that only read, for which nobody waits. */
+export interface Ending {
+  readonly ending: Run;
+}
+
+/** Nobody waits any longer for the answer with this number. */
+export interface GivingUp {
+  readonly givenUp: number;
+}
+
 /** What is asked; or the order to look whether the server is still there. */
-export type Request = Asking | 'look' | 'close';
+export type Request = Asking | Ending | GivingUp | 'look' | 'close';
 
 /** An error of the server, or of the way to it, which has the code `CONNECTION`. */
 export interface ServerError {
@@ -38,11 +54,11 @@ export interface ServerError {
   readonly constraint: string | null;
 }
 
-/** The rows of the last statement, and how many rows each one changed. */
+/** The rows of each statement that wants them, and how many rows each one changed. */
 export interface Reply {
-  readonly rows: readonly (readonly unknown[])[];
-  /** The columns of the rows, with the first reply for a statement. */
-  readonly columns?: readonly string[];
+  readonly rows: readonly (Rows | undefined)[];
+  /** The columns of statements that ran for the first time on a connection to the server. */
+  readonly columns?: readonly (readonly [statement: number, names: readonly string[]])[];
   readonly counts: readonly number[];
   /** Of the request. */
   readonly number?: number;

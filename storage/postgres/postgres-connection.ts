@@ -1,13 +1,15 @@
 import { fail, type Result } from '../../protocol/base/result.js';
 import type { SelfCheckPage } from '../port.js';
 import type { AuditHeadFile } from '../sql/audit-head.js';
-import type { Changes, Connection, Fault, Statement, TextRows } from '../sql/connection.js';
+import type { Connection, Fault, Statement, TextRows } from '../sql/connection.js';
 import { diskFull } from '../sql/failures.js';
 import { Bridge } from './bridge.js';
 import { PostgresTexts, queryOf } from './full-text.js';
-import type { PostgresPlace, Reply, Run } from './messages.js';
+import type { PostgresPlace, Reply, Rows, Run } from './messages.js';
 import { CommitUnknownError, faultOfPostgres, isLoss, PostgresError } from './postgres-errors.js';
-import { type Translated, translate } from './translate.js';
+import { PostgresStatement, type Prepared } from './postgres-statement.js';
+import { type Entry, effectOf, ReadCache } from './read-cache.js';
+import { translate } from './translate.js';
 
 /** What a connection is opened for. */
 export interface PostgresOptions extends PostgresPlace {
@@ -26,6 +28,12 @@ const NAME_WRITER = `WITH gone AS (DELETE FROM commit_marks WHERE since < now() 
   SELECT gen_random_uuid()::text AS name`;
 const READ_MARK = 'SELECT mark FROM commit_marks WHERE writer = ?';
 
+/** Writers take turns, so what one reads of a sequence holds until its transaction ends. */
+const LAST_NUMBER = 'SELECT pg_sequence_last_value(pg_get_serial_sequence(?, ?)::regclass)';
+/** (A role that only writes rows may not set a sequence.) */
+const TAKE_NUMBERS =
+  'SELECT max(nextval(pg_get_serial_sequence(?, ?)::regclass)) FROM generate_series(1, CAST(? AS INTEGER))';
+
 /** A server that restarts is back within about this time; then whoever waits hears that the outcome is unknown. */
 const ASKED_AGAIN_MAX = 40;
 const ASK_AGAIN_MS = 50;
@@ -43,8 +51,15 @@ export class PostgresConnection implements Connection {
   readonly auditHeads: AuditHeadFile | null;
   readonly #bridge: Bridge;
   readonly #queue: Run[] = [];
-  readonly #waiting: ((count: number) => void)[] = [];
+  readonly #waiting: Hears[] = [];
   readonly #texts = new Map<string, Prepared>();
+  readonly #cache = new ReadCache<Prepared>();
+  readonly #isReadOnly: boolean;
+  /** The last number of a memory in a transaction that adds some; `last` is null until the server has answered. */
+  #rids: { last: number | null; used: number } | null = null;
+  /** Names of iterations that have ended. */
+  readonly #portals: string[] = [];
+  #named = 0;
   readonly #told = new Set<number>();
   readonly #columns = new Map<number, readonly string[]>();
   #transaction: 'none' | 'open' | 'lost' = 'none';
@@ -53,12 +68,13 @@ export class PostgresConnection implements Connection {
   /** Under this name each transaction of this connection that writes leaves its number. */
   #writer: string | null = null;
   #mark = 0;
-  /** True in a transaction that has left its number. */
+  /** True in a transaction that leaves its number. */
   #isMarked = false;
   #rows: TextRows | null = null;
 
   constructor({ readOnly, auditHeads = null, ...place }: PostgresOptions) {
     this.#bridge = new Bridge(place, readOnly);
+    this.#isReadOnly = readOnly;
     this.auditHeads = auditHeads;
   }
 
@@ -69,12 +85,17 @@ export class PostgresConnection implements Connection {
   prepare<P extends unknown[] | object = unknown[], R = unknown>(
     sql: string,
   ): P extends unknown[] ? Statement<P, R> : Statement<[P], R> {
+    return new PostgresStatement(this, this.prepared(sql)) as never;
+  }
+
+  private prepared(sql: string): Prepared {
     let prepared = this.#texts.get(sql);
     if (prepared === undefined) {
-      prepared = { number: this.#texts.size, ...translate(sql) };
+      const translated = translate(sql);
+      prepared = { number: this.#texts.size, effect: effectOf(translated.text), ...translated };
       this.#texts.set(sql, prepared);
     }
-    return new PostgresStatement(this, prepared) as never;
+    return prepared;
   }
 
   exec(sql: string): void {
@@ -89,6 +110,7 @@ export class PostgresConnection implements Connection {
   script(text: string): void {
     this.flush();
     this.#expectWhole();
+    this.#cache.changed({ reads: null, writes: 'all' });
     const { error } = this.#bridge.ask({ script: text, continues: this.#begun });
     if (error !== undefined) throw this.#failed(new PostgresError(error));
   }
@@ -99,7 +121,8 @@ export class PostgresConnection implements Connection {
       this.prepare('BEGIN ISOLATION LEVEL REPEATABLE READ').run();
       try {
         const value = work(...given);
-        this.prepare('COMMIT').run();
+        if (this.#isReadOnly) this.#endReading();
+        else this.prepare('COMMIT').run();
         return value;
       } catch (error) {
         if (this.inTransaction) this.prepare('ROLLBACK').run();
@@ -108,18 +131,52 @@ export class PostgresConnection implements Connection {
     };
   }
 
+  /** Nobody waits for the end of a transaction that only read; the next one comes behind it. */
+  #endReading(): void {
+    this.flush();
+    this.#expectWhole();
+    this.#bridge.end(this.#runOf(this.prepared('COMMIT'), []));
+    this.#ended();
+  }
+
   beginWrite(): void {
     this.#writer ??= this.prepare<[], string>(NAME_WRITER).pluck().get()!;
     this.#mark += 1;
-    try {
-      this.prepare('BEGIN').run();
-      this.prepare(TAKE_LOCK).run();
-      this.prepare<[string, number]>(LEAVE_MARK).get(this.#writer, this.#mark);
-      this.#isMarked = true;
-    } catch (error) {
-      this.#giveUp();
-      throw error;
-    }
+    // Whether the lock is free is known when the first read is answered.
+    this.prepare('BEGIN').run();
+    this.prepare(TAKE_LOCK).run();
+    this.prepare<[string, number]>(LEAVE_MARK).run(this.#writer, this.#mark);
+    this.#isMarked = true;
+    for (const entry of this.#cache.begin()) this.#pushAhead(entry);
+  }
+
+  ahead(statement: Statement<never[]>, ...parameters: readonly unknown[]): void {
+    (statement as unknown as PostgresStatement).ahead(parameters);
+  }
+
+  insertion(sql: string, column: string): (...values: readonly unknown[]) => number {
+    const statement = this.prepare<unknown[], number>(`${sql} RETURNING ${column}`).pluck();
+    return (...values) => statement.get(...values)!;
+  }
+
+  expectMemories(): void {
+    this.#rids = { last: null, used: 0 };
+    const rids = this.#rids;
+    this.#push(this.prepared(LAST_NUMBER), ['memories', 'rid'], {
+      rows: ([row]) => {
+        rids.last = Number(row?.[0] ?? 0);
+      },
+    });
+  }
+
+  nextRid(): number | null {
+    const rids = this.#rids;
+    if (rids === null) return null;
+    if (rids.last === null) this.flush();
+    if (rids.last === null) return null;
+    rids.last += 1;
+    rids.used += 1;
+    return rids.last;
   }
 
   faultOf(error: unknown): Fault | null {
@@ -156,14 +213,8 @@ export class PostgresConnection implements Connection {
     return this.prepare('SELECT pg_current_snapshot()::text').pluck().get();
   }
 
-  insertion(sql: string, column: string): (...values: readonly unknown[]) => number {
-    const statement = this.prepare<unknown[], number>(`${sql} RETURNING ${column}`).pluck();
-    return (...values) => statement.get(...values)!;
-  }
-
   lastNumberOf(table: string, column: string): number {
-    const asked = 'SELECT pg_sequence_last_value(pg_get_serial_sequence(?, ?)::regclass)';
-    return this.prepare<[string, string], number | null>(asked).pluck().get(table, column) ?? 0;
+    return this.prepare<[string, string], number | null>(LAST_NUMBER).pluck().get(table, column) ?? 0;
   }
 
   setLastNumber(table: string, column: string, last: number): void {
@@ -191,27 +242,104 @@ export class PostgresConnection implements Connection {
 
   /** Queues a statement whose answer nobody needs yet; `onCount` hears how many rows it changed. */
   queue(prepared: Prepared, values: readonly unknown[], onCount: (count: number) => void): void {
-    if (this.#transaction === 'lost' && /^\s*ROLLBACK(?!\s+TO)/i.test(prepared.text)) {
-      // The server has rolled it back.
-      this.#ended();
-      return;
+    if (/^\s*ROLLBACK\b/i.test(prepared.text)) {
+      // What it undoes need not be sent, and may not fail before it.
+      this.#forget();
+      const isWhole = !/\bTO\b/i.test(prepared.text);
+      // A lost connection has rolled back.
+      if (isWhole && (this.#transaction === 'lost' || !this.#begun)) {
+        this.#ended();
+        return;
+      }
     }
     this.#expectWhole();
-    this.#queue.push(this.#runOf(prepared, values));
-    this.#waiting.push(onCount);
+    this.#cache.changed(prepared.effect);
+    if (this.#rids !== null && this.#rids.used > 0 && /^\s*COMMIT\b/i.test(prepared.text))
+      this.#push(this.prepared(TAKE_NUMBERS), ['memories', 'rid', this.#rids.used], {});
+    this.#push(prepared, values, { count: onCount });
     if (BARRIER.test(prepared.text)) this.#barrier(prepared.text);
     else if (/^\s*BEGIN\b/i.test(prepared.text)) this.#transaction = 'open';
     else if (this.#transaction === 'none') this.flush();
   }
 
   /** Runs a statement after those that are queued, and answers its rows. */
-  ask(prepared: Prepared, values: readonly unknown[]): { columns: readonly string[]; rows: Reply['rows'] } {
+  ask(prepared: Prepared, values: readonly unknown[]): { columns: readonly string[]; rows: Rows } {
     this.#expectWhole();
-    this.#queue.push(this.#runOf(prepared, values));
-    this.#waiting.push(() => {});
-    const { rows, columns } = this.#send();
-    if (columns !== undefined) this.#columns.set(prepared.number, columns);
+    const kept = this.#cache.of(prepared, values, prepared.effect);
+    let rows = kept?.rows ?? null;
+    if (rows === null) {
+      if (kept?.isQueued !== true) {
+        this.#cache.changed(prepared.effect);
+        this.#push(prepared, values, {
+          rows: (found) => {
+            rows = found;
+            if (kept !== null) kept.rows = found;
+          },
+        });
+      }
+      this.#send();
+      rows ??= kept?.rows ?? [];
+    }
     return { rows, columns: this.#columns.get(prepared.number) ?? [] };
+  }
+
+  /**
+   * Rows of a statement, in parts that are read as they are taken: many may follow, and nobody may want them. Without a transaction
+   * around it, it has one of its own.
+   */
+  *parts(prepared: Prepared, values: readonly unknown[]): IterableIterator<readonly unknown[]> {
+    const owns = !this.inTransaction;
+    if (owns) this.prepare('BEGIN').run();
+    const name = this.#portals.pop() ?? `p${this.#named++}`;
+    try {
+      let rows = FIRST_ROWS;
+      for (let isFirst = true; ; isFirst = false) {
+        const found = this.#part(prepared, values, { name, rows, isFirst });
+        yield* found;
+        if (found.length < rows) break;
+        rows = Math.min(rows * 4, ROWS_MAX);
+      }
+    } catch (error) {
+      if (owns) this.#giveUp();
+      throw error;
+    } finally {
+      this.#portals.push(name);
+      if (owns && this.inTransaction) this.#endReading();
+    }
+  }
+
+  #part(prepared: Prepared, values: readonly unknown[], part: NonNullable<Run['part']>): Rows {
+    let found: Rows = [];
+    this.#expectWhole();
+    this.#cache.changed(prepared.effect);
+    this.#queue.push({ ...this.#runOf(prepared, values), wanted: true, part });
+    this.#waiting.push({
+      rows: (all) => {
+        found = all;
+      },
+    });
+    this.#send();
+    return found;
+  }
+
+  columnsOf({ number }: Prepared): readonly string[] {
+    return this.#columns.get(number) ?? [];
+  }
+
+  /** Queues a read whose answer is kept until it is asked for. */
+  askAhead(prepared: Prepared, values: readonly unknown[]): void {
+    this.#expectWhole();
+    const kept = this.#cache.of(prepared, values, prepared.effect);
+    if (kept !== null && kept.rows === null && !kept.isQueued) this.#pushAhead(kept);
+  }
+
+  #pushAhead(entry: Entry<Prepared>): void {
+    entry.isQueued = true;
+    this.#push(entry.statement, entry.values, {
+      rows: (rows) => {
+        entry.rows = rows;
+      },
+    });
   }
 
   /** Sends what is queued. */
@@ -219,16 +347,23 @@ export class PostgresConnection implements Connection {
     if (this.#queue.length > 0) this.#send();
   }
 
-  #send(): Reply {
+  #push(prepared: Prepared, values: readonly unknown[], hears: Hears): void {
+    const run = this.#runOf(prepared, values);
+    this.#queue.push(hears.rows === undefined ? run : { ...run, wanted: true });
+    this.#waiting.push(hears);
+  }
+
+  #send(): void {
     const runs = this.#queue.splice(0);
     const waiting = this.#waiting.splice(0);
     const reply = this.#bridge.ask({ runs, continues: this.#begun });
     this.#begun ||= this.#transaction === 'open';
+    for (const [statement, names] of reply.columns ?? []) this.#columns.set(statement, names);
     if (reply.error !== undefined) throw this.#failed(this.#errorOf(reply, runs));
-    reply.counts.forEach((count, index) => {
-      waiting[index]?.(count);
-    });
-    return reply;
+    for (const [index, hears] of waiting.entries()) {
+      hears.count?.(reply.counts[index] ?? 0);
+      hears.rows?.(reply.rows[index] ?? []);
+    }
   }
 
   /** With the statement, which holds no values: an error that no fault explains is a bug of it. */
@@ -239,10 +374,17 @@ export class PostgresConnection implements Connection {
 
   /** A lost connection has ended its transaction. */
   #failed(error: PostgresError): PostgresError {
-    this.#queue.length = 0;
-    this.#waiting.length = 0;
+    this.#forget();
+    this.#cache.end();
     if (this.#transaction === 'open' && isLoss(error.code)) this.#transaction = 'lost';
     return error;
+  }
+
+  /** Forgets what is queued. */
+  #forget(): void {
+    for (const { statement, text } of this.#queue) if (text !== undefined) this.#told.delete(statement);
+    this.#queue.length = 0;
+    this.#waiting.length = 0;
   }
 
   #expectWhole(): void {
@@ -323,6 +465,8 @@ export class PostgresConnection implements Connection {
     this.#transaction = 'none';
     this.#begun = false;
     this.#isMarked = false;
+    this.#rids = null;
+    this.#cache.end();
   }
 
   #runOf({ number, text, expressions }: Prepared, values: readonly unknown[]): Run {
@@ -336,84 +480,12 @@ export class PostgresConnection implements Connection {
   }
 }
 
-interface Prepared extends Translated {
-  readonly number: number;
+/** What is told of a statement that was queued. */
+interface Hears {
+  readonly count?: (count: number) => void;
+  readonly rows?: (rows: Rows) => void;
 }
 
-class PostgresStatement implements Statement {
-  #shape: 'object' | 'first' | 'list' = 'object';
-
-  constructor(
-    private readonly db: PostgresConnection,
-    private readonly prepared: Prepared,
-  ) {}
-
-  pluck(): this {
-    this.#shape = 'first';
-    return this;
-  }
-
-  raw(): this {
-    this.#shape = 'list';
-    return this;
-  }
-
-  get(...parameters: unknown[]): unknown {
-    return this.all(...parameters)[0];
-  }
-
-  all(...parameters: unknown[]): unknown[] {
-    const { rows, columns } = this.db.ask(this.prepared, this.#values(parameters));
-    if (this.#shape === 'first') return rows.map((row) => shown(row[0]));
-    if (this.#shape === 'list') return rows.map((row) => row.map(shown));
-    return rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, shown(row[index])])));
-  }
-
-  *iterate(...parameters: unknown[]): IterableIterator<unknown> {
-    yield* this.all(...parameters);
-  }
-
-  run(...parameters: unknown[]): Changes {
-    let changes: number | null = null;
-    this.db.queue(this.prepared, this.#values(parameters), (count) => {
-      changes = count;
-    });
-    const { db } = this;
-    return {
-      get changes() {
-        if (changes === null) db.flush();
-        return changes ?? 0;
-      },
-    };
-  }
-
-  /** The values in the order of the parameters. */
-  #values(given: unknown[]): unknown[] {
-    const named = given.find(
-      (each) => typeof each === 'object' && each !== null && !(each instanceof Uint8Array),
-    ) as Readonly<Record<string, unknown>> | undefined;
-    const positions = given.filter((each) => each !== named);
-    let position = 0;
-    return this.prepared.parameters.map((name, index) => {
-      if (this.prepared.tests.has(index)) return named?.[name!] === null ? null : '';
-      if (name === null) {
-        position += 1;
-        return boundOf(positions[position - 1]);
-      }
-      return boundOf(named?.[name]);
-    });
-  }
-}
-
-/** PostgreSQL has no U+0000 in texts. No row holds one (`textOf`), so only something that is looked for can. */
-const boundOf = (value: unknown): unknown => {
-  if (value === undefined) throw new RangeError('a parameter of a statement has no value');
-  if (typeof value === 'bigint') return value.toString();
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
-};
-
-/** Bytes lose their class on their way between threads. */
-const shown = (value: unknown): unknown =>
-  value instanceof Uint8Array && !Buffer.isBuffer(value)
-    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-    : value;
+/** Rows of the first part that an iteration reads; each further one is larger, up to the most. */
+const FIRST_ROWS = 256;
+const ROWS_MAX = 4_096;

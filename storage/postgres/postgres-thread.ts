@@ -1,6 +1,7 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
-import pg from 'pg';
-import type { Asking, PostgresThreadData, Reply, Request, Run, ServerError } from './messages.js';
+import type pg from 'pg';
+import { Batch, errorOf, type KnownStatements } from './batch.js';
+import type { Asking, Ending, GivingUp, PostgresThreadData, Reply, Request, Run } from './messages.js';
 import { isLoss } from './postgres-errors.js';
 import { clientFor, ServerLink } from './server-link.js';
 
@@ -10,22 +11,10 @@ import { clientFor, ServerLink } from './server-link.js';
  */
 const { place, readOnly, answered, port } = workerData as PostgresThreadData & { readonly port: MessagePort };
 
-const TRUE = 't';
-const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  16: (text) => (text === TRUE ? 1 : 0),
-  17: (text) => Buffer.from(text.slice(2), 'hex'),
-  20: Number,
-  21: Number,
-  23: Number,
-  700: Number,
-  701: Number,
-  1700: Number,
-};
-const asText = (text: string): unknown => text;
-const types = { getTypeParser: (oid: number) => PARSERS[oid] ?? asText };
-
+let givenUp = 0;
 const texts = new Map<number, string>();
-const shown = new Set<number>();
+/** Those of each connection. */
+const known = new WeakMap<pg.Client, KnownStatements>();
 const link = new ServerLink(
   () =>
     clientFor(place, {
@@ -34,8 +23,6 @@ const link = new ServerLink(
       lock_timeout: LOCK_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_TIMEOUT_MS,
       options: readOnly ? '-c default_transaction_read_only=on' : '',
-      types: types as never,
-      pipeline: true,
     }),
   async (client) => {
     if (!readOnly) await client.query(DURABLE);
@@ -50,42 +37,29 @@ const IDLE_TIMEOUT_MS = 10_000;
 /** What is acknowledged is on the disk of the server, also where its default says otherwise. */
 const DURABLE = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
-const bound = (value: unknown): unknown => (value instanceof Uint8Array ? Buffer.from(value) : value);
-
-async function run(connection: pg.Client, runs: readonly Run[]): Promise<Reply> {
-  const settled = await Promise.allSettled(
-    runs.map(({ statement, values }) =>
-      connection.query({
-        name: `s${statement}`,
-        text: texts.get(statement)!,
-        values: values.map(bound),
-        rowMode: 'array',
-      }),
-    ),
-  );
-  const counts = settled.map((each) => (each.status === 'fulfilled' ? (each.value.rowCount ?? 0) : 0));
-  const failed = settled.find((each) => each.status === 'rejected');
-  if (failed !== undefined) {
-    const error = errorOf(failed.reason);
-    if (isLoss(error.code)) link.drop(connection);
-    return { rows: [], counts, error, failed: settled.indexOf(failed) };
+function send(connection: pg.Client, runs: readonly Run[]): Promise<Reply> {
+  let statements = known.get(connection);
+  if (statements === undefined) {
+    statements = new Map();
+    known.set(connection, statements);
   }
-  const last = settled.at(-1)!;
-  const { rows, fields } = (last as PromiseFulfilledResult<pg.QueryArrayResult>).value;
-  const { statement } = runs.at(-1)!;
-  if (shown.has(statement) || fields === undefined) return { rows, counts };
-  shown.add(statement);
-  return { rows, counts, columns: fields.map(({ name }) => name) };
+  const of = statements;
+  return new Promise((answered) => {
+    connection.query(
+      new Batch(runs, texts, of, (reply) => {
+        if (reply.error !== undefined && isLoss(reply.error.code)) link.drop(connection);
+        answered(reply);
+      }),
+    );
+  });
 }
 
 async function answer(request: Asking): Promise<Reply> {
   try {
-    // They come once, also where there is no connection now.
-    if ('runs' in request)
-      for (const { statement, text } of request.runs) if (text !== undefined) texts.set(statement, text);
     const connection = request.continues ? link.current : await link.open();
     if (connection === null) throw new Error('the connection was lost within a transaction');
-    if ('runs' in request) return await run(connection, request.runs);
+    if (request.number <= givenUp) throw new Error('nobody waits for the answer any longer');
+    if ('runs' in request) return await send(connection, request.runs);
     await connection.query(request.script);
     return { rows: [], counts: [] };
   } catch (error) {
@@ -93,28 +67,34 @@ async function answer(request: Asking): Promise<Reply> {
   }
 }
 
-function errorOf(error: unknown): ServerError {
-  const { code, message, constraint } = error as Partial<pg.DatabaseError>;
-  const isOfServer = error instanceof pg.DatabaseError && code !== undefined;
-  return {
-    code: isOfServer ? code : 'CONNECTION',
-    message: message ?? String(error),
-    constraint: constraint ?? null,
-  };
+/** Their texts come once, also where there is no connection now. */
+function learn(runs: readonly Run[]): void {
+  for (const { statement, text } of runs) if (text !== undefined) texts.set(statement, text);
+}
+
+function end({ ending }: Ending): void {
+  learn([ending]);
+  // A lost connection has ended it.
+  if (link.current !== null) void send(link.current, [ending]);
+}
+
+/** What was asked may not go on: its transaction would hold the lock of the writers, or take in what is asked next. */
+function giveUp(request: GivingUp): void {
+  givenUp = request.givenUp;
+  if (link.current !== null) link.drop(link.current);
 }
 
 port.on('message', (request: Request) => {
-  if (request === 'close') {
-    void link.close().finally(() => port.close());
-    return;
+  if (request === 'close') void link.close().finally(() => port.close());
+  else if (request === 'look') void link.look();
+  else if ('givenUp' in request) giveUp(request);
+  else if ('ending' in request) end(request);
+  else {
+    if ('runs' in request) learn(request.runs);
+    void answer(request).then((reply) => {
+      port.postMessage({ ...reply, number: request.number } satisfies Reply);
+      Atomics.add(answered, 0, 1);
+      Atomics.notify(answered, 0);
+    });
   }
-  if (request === 'look') {
-    void link.look();
-    return;
-  }
-  void answer(request).then((reply) => {
-    port.postMessage({ ...reply, number: request.number } satisfies Reply);
-    Atomics.add(answered, 0, 1);
-    Atomics.notify(answered, 0);
-  });
 });

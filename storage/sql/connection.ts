@@ -38,6 +38,15 @@ export interface Connection {
   readonly inTransaction: boolean;
   /** Begins a transaction beside which nobody else writes. Throws an error of the fault `busy` when the lock is not free. */
   beginWrite(): void;
+  /**
+   * Says that a read will be asked soon, inside the transaction that writes: a server is asked together with others. Nothing
+   * where the database is in this process.
+   */
+  ahead(statement: Statement<never[]>, ...parameters: readonly unknown[]): void;
+  /** Says that the transaction will probably add memories, so their numbers need not be asked of each insertion. */
+  expectMemories(): void;
+  /** The number for the next memory of this transaction; null when the insertion gives it. */
+  nextRid(): number | null;
   /** Null for an error that is none of the database: a bug. */
   faultOf(error: unknown): Fault | null;
   /** The answer for an error of the database; any other error is thrown. */

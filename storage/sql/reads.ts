@@ -188,11 +188,16 @@ export class DecisionReads {
 
   private handlersOf(): readonly ReadHandler[] {
     const { subjects, tables } = this;
+    const { titles } = tables.memories;
     return [
       handles(memoryRead, ({ id }) => oneRow(this.byId.get(id))),
       handles(memoryLife, ({ id }) => this.life.get(id) ?? null),
-      handles(titleRead, ({ title, namespace }) => oneRow(this.byTitle.get(title, namespace))),
-      handles(titleExpiryOf, ({ title, namespace }) => this.titleExpiry.get(title, namespace) ?? null),
+      handles(titleRead, ({ title, namespace }) =>
+        titles.isFree(title, namespace) ? null : oneRow(this.byTitle.get(title, namespace)),
+      ),
+      handles(titleExpiryOf, ({ title, namespace }) =>
+        titles.isFree(title, namespace) ? null : (this.titleExpiry.get(title, namespace) ?? null),
+      ),
       handles(expiredMemories, ({ before, limit }) => this.expired.all(before, limit).map(memoryFromSql)),
       handles(quotaUseOf, ({ holder, namespace }) => this.quotas.use(holder, namespace)),
       handles(writtenBytes, ({ holder }, { now }) => this.quotas.written(holder, now)),

@@ -74,6 +74,7 @@ export class Writer {
   private readonly sql;
   private readonly suspects;
   private readonly texts;
+  private readonly titles;
   private readonly kinds: Kinds;
   private readonly chain: Chain;
   private readonly clock: Pick<Clock, 'monotonicMs'> | null;
@@ -98,6 +99,7 @@ export class Writer {
     this.digests = new Digests(db, crypto, new KindPages(kinds));
     const tables = new SubjectTables(db, kinds, this.quotas, this.digests, this.log);
     this.texts = tables.memories.texts;
+    this.titles = tables.memories.titles;
     this.mutations = new Mutations(db, this.log, this.quotas, this.digests, tables, this.audit);
     this.reads = new DecisionReads(db, this.quotas, this.log, this.digests, crypto, tables);
     this.suspects = new Suspects(db);
@@ -140,6 +142,7 @@ export class Writer {
       return batch.map(() => this.db.failureOf(error));
     }
     try {
+      this.askAhead(batch);
       // A later release may have upgraded the file while it was open here.
       requireOwnSchema(this.sql.version.get() ?? 0);
       this.log.begin();
@@ -170,6 +173,13 @@ export class Writer {
       if (relieved && !again) return this.transaction(batch, how, true);
       return batch.map(() => this.db.failureOf(error));
     }
+  }
+
+  /** What the commands of a batch will read, where each answer costs a trip to a server. */
+  private askAhead(batch: readonly TimedCommand[]): void {
+    const added = batch.flatMap(({ command }) => (command.kind === 'store-memory' ? [command.memory] : []));
+    this.titles.expect(added);
+    if (added.length > 0) this.db.expectMemories();
   }
 
   private runBare({ command, nowMs, indexed = [] }: TimedCommand): Result<OutcomeOf<Command>> {

@@ -24,6 +24,14 @@ export class SqliteConnection extends Database implements Connection {
     this.#begin.run();
   }
 
+  ahead(): void {}
+
+  expectMemories(): void {}
+
+  nextRid(): null {
+    return null;
+  }
+
   faultOf(error: unknown): Fault | null {
     if (isBusy(error)) return 'busy';
     if (isFull(error)) return 'full';

@@ -45,13 +45,13 @@ const ARCHIVED_COLUMNS = [
  */
 export class MemoryTable implements SubjectTable {
   private readonly statements;
-  private readonly titles;
+  readonly titles;
   readonly texts: TextIndex;
   private readonly encoders;
   private readonly namespaceIds = new Map<string, number>();
 
   constructor(
-    db: Connection,
+    private readonly db: Connection,
     private readonly quotas: QuotaLedger,
     private readonly digests: Digests,
     private readonly stamps: Stamps,
@@ -67,6 +67,10 @@ export class MemoryTable implements SubjectTable {
         `INSERT INTO memories (${ROW_COLUMNS.join(', ')}, ns_id, digest, conflict_of)
          VALUES (${ROW_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?)`,
         'rid',
+      ),
+      insertNumbered: db.prepare(
+        `INSERT INTO memories (${ROW_COLUMNS.join(', ')}, ns_id, digest, conflict_of, rid)
+         VALUES (${ROW_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?, ?)`,
       ),
       replace: db.prepare(
         `UPDATE memories SET ${assignments.join(', ')}, ns_id = ?, digest = ?, embed_state = iif(?, 0, embed_state),
@@ -148,7 +152,10 @@ export class MemoryTable implements SubjectTable {
     const nsId = this.namespaceId(memory.namespace);
     const digest = this.digests.of(memory.id, text);
     const rival = this.titles.rivalOf(memory.id, memory.title, memory.namespace);
-    const rid = this.statements.insert(...memoryToSql(memory), nsId, digest, rival);
+    const values = [...memoryToSql(memory), nsId, digest, rival];
+    const next = this.db.nextRid();
+    if (next !== null) this.statements.insertNumbered.run(...values, next);
+    const rid = next ?? this.statements.insert(...values);
     if (rival !== null) this.titles.settle(memory.title, memory.namespace);
     this.texts.add(rid, indexedColumns(memory, nsId));
     this.digests.join(memoryKind.name, memory.namespace, digest);
