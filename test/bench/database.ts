@@ -4,6 +4,7 @@ import { systemCrypto } from '../../node/seams.js';
 import type { Result } from '../../protocol/base/result.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { Writer } from '../../storage/sql/writer.js';
 import type { Synchronous } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
@@ -14,8 +15,8 @@ import { storing, UNLIMITED } from '../support/memories.js';
 export const databasePath = (home: string) => join(home, 'mnemesh.db');
 
 /** The service's own writer on a database, without a service around it. */
-export interface BenchDatabase {
-  readonly db: SqliteConnection;
+export interface BenchDatabase<C extends Connection = SqliteConnection> {
+  readonly db: C;
   /** Runs commands in one transaction; throws when one of them fails. */
   write(commands: readonly Command[]): Result<OutcomeOf<Command>>[];
   close(): void;
@@ -23,15 +24,21 @@ export interface BenchDatabase {
 
 /** Opens or creates a database; `:memory:` for one that is on no disk. That of a node is written as that node. */
 export function openBenchDatabase(path: string, synchronous: Synchronous, peerId = 'bench'): BenchDatabase {
-  const db = openDatabase({
-    path,
-    identity: { peerId },
-    nowMs: Date.now(),
-    crypto: systemCrypto,
-    freshEpoch: randomBytes(8).toString('hex'),
-    busyTimeoutMs: 1000,
-    synchronous,
-  });
+  return writingTo(
+    openDatabase({
+      path,
+      identity: { peerId },
+      nowMs: Date.now(),
+      crypto: systemCrypto,
+      freshEpoch: randomBytes(8).toString('hex'),
+      busyTimeoutMs: 1000,
+      synchronous,
+    }),
+  );
+}
+
+/** The service's own writer on an open database. */
+export function writingTo<C extends Connection>(db: C): BenchDatabase<C> {
   const writer = new Writer({
     db,
     crypto: systemCrypto,
@@ -67,7 +74,7 @@ export function storeCommand(fields: Partial<Memory>): Command {
 
 /** Stores rows in batches; told of progress after each. */
 export function fill(
-  database: BenchDatabase,
+  database: BenchDatabase<Connection>,
   rows: number,
   row: (index: number) => Partial<Memory>,
   progressed: (done: number) => void,

@@ -3,13 +3,12 @@ import { systemClock, systemCrypto } from '../../node/seams.js';
 import { KG_LIMIT, KG_LIMIT_MAX } from '../../protocol/base/limits.js';
 import type { Viewer } from '../../protocol/base/viewer.js';
 import { KINDS } from '../../protocol/release.js';
+import type { Connection } from '../../storage/sql/connection.js';
 import { Reader } from '../../storage/sql/reader.js';
-import { openReader } from '../../storage/sqlite/connection.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
-import { addLinks, addMemories, graphDatabase } from '../support/graph.js';
+import { addLinks, addMemories } from '../support/graph.js';
 import { OPERATOR, tenant } from '../support/memories.js';
 import type { Bench, BenchContext } from './bench.js';
-import { databasePath } from './database.js';
+import { placeOf } from './place.js';
 import { seededRandom } from './random.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startDaemonProcess } from './servers.js';
@@ -29,7 +28,7 @@ const STRANGER = tenant('ai:stranger');
 export const graphBench: Bench = {
   name: 'graph',
   summary: 'kg_query, timeline and find_paths on 10,000 rows with 50,000 links, and a hub of 50,000 links.',
-  usage: '[--rows 10000] [--iterations 200]',
+  usage: '[--rows 10000] [--iterations 200] [--store-url postgres://…]',
   run: runGraph,
 };
 
@@ -52,11 +51,13 @@ interface Step {
 async function runGraph({ options, progress, workspace }: BenchContext): Promise<BenchResult> {
   const rows = options.rows?.[0] ?? (options.quick ? 1000 : ROWS);
   const hubLinks = options.quick ? 5000 : HUB_LINKS;
-  const home = workspace.folder();
+  const place = await placeOf(options, workspace);
   progress.step(`graph: ${rows} rows, ${rows * LINKS_PER_ROW} links, a hub of ${hubLinks}`);
-  build(databasePath(home), rows, hubLinks);
-  const daemon = await startDaemonProcess(workspace, home, {}, options.cpuProf);
-  const db = openReader(databasePath(home));
+  const written = place.writing();
+  build(written.db, rows, hubLinks);
+  written.close();
+  const daemon = await startDaemonProcess(workspace, place.home, place.env, options.cpuProf);
+  const db = place.reading();
   const samples = options.quick ? 20 : options.iterations;
   try {
     const said = (line: string) => progress.step(`graph: ${line}`);
@@ -76,14 +77,14 @@ async function runGraph({ options, progress, workspace }: BenchContext): Promise
   } finally {
     db.close();
     await daemon.stop();
+    await place.end();
   }
 }
 
 const idOf = (index: number) =>
   `${index.toString(16).padStart(8, '0')}-0000-4000-8000-${index.toString(16).padStart(12, '0')}`;
 
-function build(path: string, rows: number, hubLinks: number): void {
-  const db = graphDatabase(path);
+function build(db: Connection, rows: number, hubLinks: number): void {
   const random = seededRandom(15);
   const draw = () => Math.floor(random() * rows);
   addMemories(
@@ -105,7 +106,6 @@ function build(path: string, rows: number, hubLinks: number): void {
   );
   addLinks(db, [[idOf(0), HUB, 'related_to']]);
   db.exec('ANALYZE');
-  db.close();
 }
 
 /** What one answer cost. */
@@ -121,7 +121,7 @@ class GraphSteps {
   private readonly random = seededRandom(51);
 
   constructor(
-    private readonly db: SqliteConnection,
+    private readonly db: Connection,
     private readonly daemon: ServerProcess,
     private readonly rowCount: number,
     private readonly samples: number,

@@ -1,5 +1,6 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from '../../protocol/release.js';
 import { databasePath, openBenchDatabase, storeCommand } from './database.js';
 import { titlePrefix } from './load.js';
 
@@ -20,13 +21,12 @@ export function syncsPerSecond(folder: string, durationMs: number): number {
   }
 }
 
-/** Rows per second of the service's own writer in a bare loop: so many to a transaction, each commit synced. */
-export function groupCommitRate(folder: string, batchRows: number, durationMs: number): number {
-  const database = openBenchDatabase(databasePath(folder), 'FULL');
+/** Makes groups of the `store` workload's commands. */
+export function storeBatches(batchRows: number): () => Command[] {
   const prefix = titlePrefix();
   const expiresAt = new Date(Date.now() + 21_600_000).toISOString();
   let n = 0;
-  const batch = () =>
+  return () =>
     Array.from({ length: batchRows }, () => {
       n += 1;
       const content = `capacity envelope probe worker=0 seq=${n} envelope probe keyword token `;
@@ -38,6 +38,12 @@ export function groupCommitRate(folder: string, batchRows: number, durationMs: n
         expires_at: expiresAt,
       });
     });
+}
+
+/** Rows per second of the service's own writer in a bare loop: so many to a transaction, each commit synced. */
+export function groupCommitRate(folder: string, batchRows: number, durationMs: number): number {
+  const database = openBenchDatabase(databasePath(folder), 'FULL');
+  const batch = storeBatches(batchRows);
   try {
     const write = () => {
       database.write(batch());

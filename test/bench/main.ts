@@ -32,7 +32,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
 
 const OPTIONS = `Options: --json, --quick, --seconds <n>, --clients <n,n>, --nodes <n,n>, --rows <n,n>, --scale <n>, --iterations <n>, --warmup <n>,
 --keyword, --signed, --tasks session,turn, --questions <n>, --db-cache <folder>, --folder <parent of temporary folders>,
---cpu-prof <folder for the profiles of daemons and MCP servers>`;
+--store-url <server of PostgreSQL, for store, recall and graph>, --cpu-prof <folder for the profiles of daemons and MCP servers>`;
 
 async function main(): Promise<void> {
   const { chosen, options } = parseOptions(process.argv.slice(2), new Set(Object.keys(BENCHES)));

@@ -35,6 +35,8 @@ export interface BenchOptions {
   readonly dbCache: string | null;
   /** Parent of the temporary folders; decides which disk is measured. */
   readonly folder: string | null;
+  /** The address of a server of PostgreSQL on which databases may be made; null for files of SQLite. */
+  readonly storeUrl: string | null;
   /** Profiles of daemons and MCP servers are written here. */
   readonly cpuProf: string | null;
 }
@@ -90,6 +92,7 @@ export function parseOptions(
       questionsMax: values.questions === undefined ? null : count('questions', values.questions),
       dbCache: values['db-cache'] ?? null,
       folder: values.folder ?? null,
+      storeUrl: values['store-url'] ?? null,
       cpuProf: values['cpu-prof'] ?? null,
     },
   };
@@ -117,6 +120,7 @@ function parse(argv: readonly string[]) {
         questions: { type: 'string' },
         'db-cache': { type: 'string' },
         folder: { type: 'string' },
+        'store-url': { type: 'string' },
         'cpu-prof': { type: 'string' },
       },
     });

@@ -1,8 +1,7 @@
 import { Reader } from '../../storage/sql/reader.js';
-import { openReader } from '../../storage/sqlite/connection.js';
 import { OPERATOR } from '../support/memories.js';
 import type { Bench, BenchContext } from './bench.js';
-import { databasePath, fill, openBenchDatabase } from './database.js';
+import { fill } from './database.js';
 import { perSecond } from './limits.js';
 import {
   failures,
@@ -14,6 +13,7 @@ import {
   storing,
 } from './load.js';
 import type { LoadFigures } from './load-plan.js';
+import { type BenchPlace, placeOf } from './place.js';
 import { runRecallNotes } from './recall-notes.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startBareServer, startDaemonProcess, withCpu } from './servers.js';
@@ -31,7 +31,7 @@ const WRITES_PER_SECOND = 200;
 export const recallBench: Bench = {
   name: 'recall',
   summary: 'Keyword recall over HTTP on 5,000 rows, alone and while others write.',
-  usage: '[--notes] [--clients 1,4,16,64] [--rows 5000] [--seconds 4]',
+  usage: '[--notes] [--clients 1,4,16,64] [--rows 5000] [--seconds 4] [--store-url postgres://…]',
   run: (context) => (context.options.notes ? runRecallNotes(context) : runRecall(context)),
 };
 
@@ -48,17 +48,17 @@ async function runRecall({ options, progress, workspace }: BenchContext): Promis
   const durationMs = (options.seconds ?? (options.quick ? 0.6 : 4)) * 1000;
   const times = { warmupMs: options.quick ? 200 : 1500, durationMs };
   const rows = options.rows?.[0] ?? 5000;
-  const home = workspace.folder();
+  const place = await placeOf(options, workspace);
   progress.step(`recall: ${rows} rows`);
-  const database = openBenchDatabase(databasePath(home), 'OFF');
+  const database = place.writing();
   fill(database, rows, seedRow, (done) => progress.at(done, rows));
   database.close();
   const load = LoadGenerator.start(workspace);
-  const daemon = await startDaemonProcess(workspace, home, {}, options.cpuProf);
+  const daemon = await startDaemonProcess(workspace, place.home, place.env, options.cpuProf);
   const reads = [{ label: 'recall', path: recallPath(QUERY, NAMESPACE, LIMIT) }];
   const limitMs = options.quick ? 200 : 700;
   let bare: ServerProcess | null = null;
-  let inProcess = inProcessRate(databasePath(home), limitMs);
+  let inProcess = inProcessRate(place, limitMs);
   const measured: RecallRow[] = [];
   const counts = options.clients ?? CLIENTS;
   for (const [clients, writing] of [...counts.map((count) => [count, false] as const), [16, true] as const]) {
@@ -71,7 +71,7 @@ async function runRecall({ options, progress, workspace }: BenchContext): Promis
     const bareTimes = { warmupMs: 300, durationMs: durationMs / 2 };
     const bareRun = await load.run(bare.port, bareTimes, [recalling(clients, reads, { suffix: true })]);
     // A limit is the best that was seen, close to its figures: other work on the machine lowers neither alone.
-    inProcess = Math.max(inProcess, inProcessRate(databasePath(home), limitMs));
+    inProcess = Math.max(inProcess, inProcessRate(place, limitMs));
     measured.push({
       clients,
       writes: writing ? figuresOf(value, 'store') : null,
@@ -84,6 +84,7 @@ async function runRecall({ options, progress, workspace }: BenchContext): Promis
   await daemon.stop();
   await bare?.stop();
   await load.stop();
+  await place.end();
   return report(rows, measured, inProcess);
 }
 
@@ -94,8 +95,8 @@ function seedRow(index: number) {
 }
 
 /** Recalls per second of the reader alone, on one thread: no HTTP, no message between threads, no JSON. */
-function inProcessRate(path: string, durationMs: number): number {
-  const db = openReader(path);
+function inProcessRate(place: BenchPlace, durationMs: number): number {
+  const db = place.reading();
   const reader = new Reader(db);
   let n = 0;
   const recall = () => {

@@ -1,9 +1,12 @@
 import { agentKey } from '../support/signing.js';
+import { bareDriverRate } from './bare-driver.js';
 import type { Bench, BenchContext } from './bench.js';
 import { groupCommitRate, syncsPerSecond } from './limits.js';
 import { AGENT, failures, figuresOf, LoadGenerator, limitPerSecond, signing, storing } from './load.js';
 import type { LoadFigures } from './load-plan.js';
 import { clientOf } from './node-client.js';
+import type { BenchOptions } from './options.js';
+import { placeOf } from './place.js';
 import type { BenchResult } from './report.js';
 import { type ServerProcess, startBareServer, startDaemonProcess, withCpu } from './servers.js';
 import { rounded } from './statistics.js';
@@ -15,7 +18,7 @@ const CLIENTS = [1, 8, 64];
 export const storeBench: Bench = {
   name: 'store',
   summary: 'Stores over HTTP beside group commit, bare HTTP and the disk.',
-  usage: '[--clients 1,8,64] [--seconds 4] [--signed]',
+  usage: '[--clients 1,8,64] [--seconds 4] [--signed] [--store-url postgres://…]',
   run: runStore,
 };
 
@@ -47,24 +50,30 @@ async function runStore({ options, progress, workspace }: BenchContext): Promise
   const times = { warmupMs: options.quick ? 200 : 1500, durationMs };
   const limitMs = options.quick ? 200 : 1000;
   const load = LoadGenerator.start(workspace);
-  const home = workspace.folder();
-  const daemon = await startDaemonProcess(workspace, home, options.signed ? SIGNED : {}, options.cpuProf);
+  const place = await placeOf(options, workspace);
+  const { home } = place;
+  const env = { ...(options.signed ? SIGNED : {}), ...place.env };
+  const daemon = await startDaemonProcess(workspace, home, env, options.cpuProf);
   if (options.signed) await enrol(daemon.port);
   const stream = (clients: number) => {
     const plain = storing(clients, NAMESPACE);
     return options.signed ? signing(plain, times) : plain;
   };
+  const limitOf = async (clients: number) =>
+    options.storeUrl === null
+      ? groupCommitRate(workspace.folder(), clients, limitMs)
+      : await bareDriverRate(await placeOf(options, workspace), clients);
   let bare: ServerProcess | null = null;
   const rows: StoreRow[] = [];
   for (const clients of options.clients ?? CLIENTS) {
     progress.step(`store: ${clients} clients`);
     // A limit is the best that was seen close to its figure, so that other work on the machine lowers neither alone.
-    const before = groupCommitRate(workspace.folder(), clients, limitMs);
+    const before = await limitOf(clients);
     const { value, cpu } = await withCpu(daemon.child, () => load.run(daemon.port, times, [stream(clients)]));
     const figures = figuresOf(value, 'store');
     bare ??= await startBareServer(workspace, figures.bodyBytes, 0);
     const bareRun = await load.run(bare.port, times, [storing(clients, NAMESPACE)]);
-    const after = groupCommitRate(workspace.folder(), clients, limitMs);
+    const after = await limitOf(clients);
     rows.push({
       clients,
       figures,
@@ -77,16 +86,21 @@ async function runStore({ options, progress, workspace }: BenchContext): Promise
   await daemon.stop();
   await bare?.stop();
   await load.stop();
+  await place.end();
   const syncs = syncsPerSecond(home, limitMs);
-  return report(rows, syncs, options.signed);
+  return report(rows, syncs, options);
 }
 
-function report(rows: readonly StoreRow[], syncs: number, signed: boolean): BenchResult {
+function report(
+  rows: readonly StoreRow[],
+  syncs: number,
+  { signed, storeUrl }: Pick<BenchOptions, 'signed' | 'storeUrl'>,
+): BenchResult {
   const tightest = (row: StoreRow) => Math.min(row.groupCommit, row.bareHttp);
   return {
     tables: [
       {
-        title: `store: POST /memories, synchronous=FULL, ${signed ? 'signed' : 'unsigned'}, keyword mode`,
+        title: `store: POST /memories, ${storeUrl === null ? 'synchronous=FULL' : 'PostgreSQL'}, ${signed ? 'signed' : 'unsigned'}, keyword mode`,
         columns: [
           'clients',
           'stores/s',
@@ -117,7 +131,9 @@ function report(rows: readonly StoreRow[], syncs: number, signed: boolean): Benc
         ]),
         notes: [
           `the disk takes ${Math.round(syncs)} appends with a sync per second`,
-          "group commit: the service's writer in a bare loop, as many rows to a transaction as there are clients",
+          storeUrl === null
+            ? "group commit: the service's writer in a bare loop, as many rows to a transaction as there are clients"
+            : 'group commit: a loop of the driver that sends the same statements with the same rows, in groups of as many rows',
           'bare HTTP: the same server library and load, a fixed answer; CPU in shares of one core',
         ],
       },
