@@ -86,7 +86,7 @@ process.env.TEST_STORE = store;
 /** A server for the tests, which keeps nothing: each home has a database of its own there. */
 async function startServer() {
   const { PostgresServer } = await import('../../dist/test/support/postgres-server.js');
-  const started = await PostgresServer.start(['fsync=off', 'max_connections=500']);
+  const started = await PostgresServer.startOwn(['fsync=off', 'max_connections=500']);
   process.env.PG_TEST_URL = `${started.base}/postgres`;
   return started;
 }
@@ -94,9 +94,9 @@ async function startServer() {
 /** In the long form: the surfaces with governance, events, tenancy and quotas, and the graph, where a server can be started. */
 async function passesOnPostgres() {
   if (!long || parts.length > 0 || server !== null) return true;
-  const { withoutServer } = await import('../../dist/test/support/postgres-server.js');
-  say(withoutServer === false ? 'the same on PostgreSQL' : `not on PostgreSQL: ${withoutServer}`);
-  if (withoutServer !== false) return true;
+  const { withoutOwnServer } = await import('../../dist/test/support/postgres-server.js');
+  say(withoutOwnServer === false ? 'the same on PostgreSQL' : `not on PostgreSQL: ${withoutServer}`);
+  if (withoutOwnServer !== false) return true;
   const suites = [
     'test/surface',
     'test/coordination',

@@ -1,11 +1,11 @@
 // Runs alone: it kills a server and two daemons under load.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { withoutServer } from '../support/postgres-server.js';
+import { withoutOwnServer } from '../support/postgres-server.js';
 import { serverFaults } from './server-faults.js';
 
 it('two daemons on a server keep what they acknowledged through 21 kills', {
-  skip: withoutServer,
+  skip: withoutOwnServer,
   timeout: 900_000,
 }, async (t) => {
   const figures = await serverFaults(21);

@@ -23,7 +23,7 @@ const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
  * the end everything that was acknowledged is there, and nothing was given twice.
  */
 export async function serverFaults(rounds: number): Promise<Record<string, number>> {
-  const server = await PostgresServer.start(['max_connections=60', 'fsync=on']);
+  const server = await PostgresServer.startOwn(['max_connections=60', 'fsync=on']);
   const daemons = new ServerDaemons(server, await server.database(), {
     SVC_MAX_MEMORIES_PER_DAY: String(QUOTA),
     ...{ SVC_ADMIN_AGENT_IDS: 'ai:admin', SVC_ADMIN_HEADER_TRUST: '1' },

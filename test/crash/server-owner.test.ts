@@ -1,18 +1,18 @@
 // Runs alone: it measures how fast duties move.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { PostgresServer, withoutServer } from '../support/postgres-server.js';
+import { PostgresServer, withoutOwnServer } from '../support/postgres-server.js';
 import { ServerDaemons } from '../support/server-daemons.js';
 import { until } from '../support/wait.js';
 
 /** The duties move within this time; more than the second that is promised, for a machine that is busy. */
 const WITHIN_MS = 3000;
 
-describe('the owner of a database on a server', { skip: withoutServer }, () => {
+describe('the owner of a database on a server', { skip: withoutOwnServer }, () => {
   let server: PostgresServer;
   let daemons: ServerDaemons;
   before(async () => {
-    server = await PostgresServer.start();
+    server = await PostgresServer.startOwn();
   });
   after(() => server.stop());
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import { PostgresConnection } from '../../storage/postgres/postgres-connection.j
 import { InlineStore } from '../../storage/sql/inline-store.js';
 import { auditDatabase } from '../support/log-audit.js';
 import { storing, UNLIMITED } from '../support/memories.js';
-import { PostgresServer, withoutServer } from '../support/postgres-server.js';
+import { PostgresServer, withoutOwnServer } from '../support/postgres-server.js';
 import { event, until } from '../support/wait.js';
 
 const PEER = 'peer-0000000000000001';
@@ -40,7 +40,7 @@ const WAIT_FOR_COMMIT = `DO $$ BEGIN
 END $$`;
 const END_COMMITTED = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 
-describe('faults of the server', { skip: withoutServer }, () => {
+describe('faults of the server', { skip: withoutOwnServer }, () => {
   let server: PostgresServer;
   let url: string;
   let database: string;
@@ -48,7 +48,7 @@ describe('faults of the server', { skip: withoutServer }, () => {
   const bugs: unknown[] = [];
 
   before(async () => {
-    server = await PostgresServer.start();
+    server = await PostgresServer.startOwn();
   });
   after(() => server.stop());
 

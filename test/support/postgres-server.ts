@@ -30,6 +30,10 @@ export const withoutServer: string | false =
     ? 'no PostgreSQL server is installed here, and PG_TEST_URL names none'
     : false;
 
+/** The same for tests that kill the server, or set what it does. */
+export const withoutOwnServer: string | false =
+  serverPrograms() === null && 'no PostgreSQL server is installed here';
+
 /** A user that may run a server, which refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
@@ -50,11 +54,17 @@ export class PostgresServer {
     return this.child?.pid ?? null;
   }
 
-  static async start(more: readonly string[] = []): Promise<PostgresServer> {
+  /** The server that `PG_TEST_URL` names, or one of its own. */
+  static async start(): Promise<PostgresServer> {
     const given = process.env['PG_TEST_URL'];
-    if (given !== undefined) return new PostgresServer(given.replace(/\/[^/]*$/, ''), null, null, () => {});
+    if (given === undefined) return PostgresServer.startOwn();
+    return new PostgresServer(given.replace(/\/[^/]*$/, ''), null, null, () => {});
+  }
+
+  /** A server that nobody else uses, with further settings. */
+  static async startOwn(more: readonly string[] = []): Promise<PostgresServer> {
     const programs = serverPrograms();
-    if (programs === null) throw new Error(String(withoutServer));
+    if (programs === null) throw new Error(String(withoutOwnServer));
     const folder = temporaryFolder('postgres');
     const isRoot = process.getuid?.() === 0;
     if (isRoot) chownSync(folder, NOBODY.uid, NOBODY.gid);

@@ -31,6 +31,6 @@ export async function startTlsServer(): Promise<TlsServer> {
   const own = [folder, at('pg_hba.conf'), at('server.pem'), at('server.key')];
   if (process.getuid?.() === 0) for (const path of own) chownSync(path, 65_534, 65_534);
   const files = [`ssl_cert_file=${at('server.pem')}`, `ssl_key_file=${at('server.key')}`];
-  const server = await PostgresServer.start(['ssl=on', ...files, `hba_file=${at('pg_hba.conf')}`]);
+  const server = await PostgresServer.startOwn(['ssl=on', ...files, `hba_file=${at('pg_hba.conf')}`]);
   return { server, ca: at('ca.pem'), otherCa: at('other.pem') };
 }

@@ -1,16 +1,16 @@
 // Runs alone: its nodes must answer in time.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { PostgresServer, withoutServer } from '../../support/postgres-server.js';
+import { PostgresServer, withoutOwnServer } from '../../support/postgres-server.js';
 import { runFaults } from './fault-run.js';
 
 const MINUTE_MS = 60_000;
 
 it('a node on SQLite and one on PostgreSQL lose no replicated write over 40 kills and 12 partitions', {
-  skip: withoutServer,
+  skip: withoutOwnServer,
   timeout: 20 * MINUTE_MS,
 }, async (context) => {
-  const server = await PostgresServer.start(['max_connections=60', 'fsync=on']);
+  const server = await PostgresServer.startOwn(['max_connections=60', 'fsync=on']);
   try {
     const report = await runFaults(
       {

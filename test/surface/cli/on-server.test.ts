@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { DoctorReport } from '../../../node/doctor/report.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
-import { type PostgresServer, withoutServer } from '../../support/postgres-server.js';
+import { type PostgresServer, withoutOwnServer } from '../../support/postgres-server.js';
 import { startTlsServer } from '../../support/tls-server.js';
 import { until } from '../../support/wait.js';
 import { run } from './cli-process.js';
@@ -14,7 +14,7 @@ import { run } from './cli-process.js';
 
 const PASSWORD = 's3cret-word';
 
-describe('commands on a server', { skip: withoutServer, timeout: 300_000 }, () => {
+describe('commands on a server', { skip: withoutOwnServer, timeout: 300_000 }, () => {
   let server: PostgresServer;
   let url: string;
   let plain: string;

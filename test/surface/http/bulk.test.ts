@@ -4,6 +4,7 @@ import { loadSettings } from '../../../node/config/load-settings.js';
 import { startDaemon } from '../../../node/runtime/daemon.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { auditLog } from '../../support/log-audit.js';
+import { onTestStore } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
@@ -165,9 +166,11 @@ test('rows are held to attestation like any other store', async () => {
 
 test('no row is lost or misreported when the writer dies in the middle', async () => {
   const home = temporaryFolder('bulk-crash');
-  const settings = loadSettings(
-    { home, port: 0, embedBackend: 'none', requireAttestation: false, logLevel: 'silent' },
-    { env: {} },
+  const settings = onTestStore(
+    loadSettings(
+      { home, port: 0, embedBackend: 'none', requireAttestation: false, logLevel: 'silent' },
+      { env: {} },
+    ),
   );
   const daemon = await startDaemon(settings);
   const base = `http://127.0.0.1:${daemon.address.port}/api/v1`;

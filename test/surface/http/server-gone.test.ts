@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { PostgresServer, withoutServer } from '../../support/postgres-server.js';
+import { PostgresServer, withoutOwnServer } from '../../support/postgres-server.js';
 import { ServerDaemons } from '../../support/server-daemons.js';
 import { untilAnswer } from '../../support/wait.js';
 
-describe('a daemon whose database server is gone', { skip: withoutServer }, () => {
+describe('a daemon whose database server is gone', { skip: withoutOwnServer }, () => {
   let server: PostgresServer;
   let daemons: ServerDaemons;
   let base: string;
   before(async () => {
-    server = await PostgresServer.start();
+    server = await PostgresServer.startOwn();
     daemons = new ServerDaemons(server, await server.database());
     ({ base } = await daemons.start('a'));
     await server.kill();
