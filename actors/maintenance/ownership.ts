@@ -2,6 +2,7 @@ import { OWNER_LEASE_MS, OWNER_RENEW_MS, OWNER_WATCH_MS } from '../../protocol/b
 import type { Clock } from '../../protocol/base/seams.js';
 import type { EndedOwnership } from '../../protocol/maintenance/ownership.js';
 import type { Store } from '../../storage/port.js';
+import type { Commits } from '../core/commits.js';
 import type { NextRound } from '../core/loop.js';
 
 /** Whether this process owns the database, and since which fencing number. */
@@ -12,8 +13,8 @@ export interface Ownership {
   readonly tookOver?: true;
 }
 
-/** How the processes of a database see each other. */
-export interface Presence {
+/** How the processes of a database see each other, and hear of what each commits. */
+export interface Presence extends Commits {
   /** True where an ownership lasts as long as its holder is seen, whatever the clocks say. */
   readonly lasts: boolean;
   /** Makes the others see this process; false when that is not possible now. */

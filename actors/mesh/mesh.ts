@@ -1,6 +1,7 @@
 import { fail, type Result } from '../../protocol/base/result.js';
 import type { Have } from '../../protocol/log/wire-operation.js';
 import type { Command } from '../../protocol/release.js';
+import { UNHEARD } from '../core/commits.js';
 import { Listeners } from '../core/listeners.js';
 import { loopChild } from '../core/loop.js';
 import { type Supervisor, startSupervisor } from '../core/supervisor.js';
@@ -261,9 +262,11 @@ class Replication implements Mesh {
 
   /** Reads the log for what other processes write. */
   private logWatch(): ReturnType<typeof loopChild> {
-    const { policy, scheduler, clock, settings } = this.parts;
+    const { policy, scheduler, clock, settings, commits = UNHEARD } = this.parts;
+    const mayHaveChanged = commits.reader();
+    let seen = false;
     const round = async () => {
-      const seen = await this.ownLog.refresh();
+      if (mayHaveChanged() || !seen) seen = await this.ownLog.refresh();
       return { afterMs: seen ? settings.logPollMs || IDLE_POLL_MS : LOCAL_RETRY_MS };
     };
     return loopChild({ id: 'log-watch', policy, scheduler, clock, round });

@@ -3,6 +3,7 @@ import type { Roster } from '../../protocol/peers/peer.js';
 import type { Verifier } from '../../protocol/replication/verifier.js';
 import type { PeerTransport } from '../../protocol/wire/transport.js';
 import type { Store } from '../../storage/port.js';
+import type { Commits } from '../core/commits.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
 import type { PeerState } from './connection-state.js';
 import type { Comparison } from './entropy-state.js';
@@ -20,6 +21,8 @@ export interface MeshParts {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly log: Log;
+  /** Default: the log is read each time. */
+  readonly commits?: Commits;
   /** How children of the tree are restarted. */
   readonly policy: RestartPolicy;
   /** Counters, for `/metrics`. */

@@ -4,6 +4,7 @@ import type { Clock, Scheduler } from '../../protocol/base/seams.js';
 import type { Viewer } from '../../protocol/base/viewer.js';
 import type { ReadStore } from '../../storage/port.js';
 import type { ChildSpec } from '../core/child.js';
+import { type Commits, type MayHaveChanged, UNHEARD } from '../core/commits.js';
 import { loopChild, type NextRound, type Wake } from '../core/loop.js';
 import type { RestartPolicy } from '../core/restart-policy.js';
 import { beginFrame, KEEPALIVE, keepaliveFrame, LAGGED, laggedFrame } from './frames.js';
@@ -77,6 +78,8 @@ export interface LogStreamParts {
   readonly policy: RestartPolicy;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
+  /** Default: the log is read each time. */
+  readonly commits?: Commits;
   /** Smaller in tests. */
   readonly listenersMax?: number;
   readonly keepaliveMs?: number;
@@ -99,6 +102,9 @@ export class LogStream {
   #cut: [before: Sink[], since: Sink[]] = [[], []];
   /** The place in the log up to which live listeners have their events. */
   #place = 0;
+  readonly #mayHaveChanged: MayHaveChanged;
+  /** True while the log was not read up to its end. */
+  #isBehind = true;
   #keepaliveMs = 0;
   readonly spec: ChildSpec;
   readonly #wake: Wake;
@@ -106,6 +112,7 @@ export class LogStream {
   constructor(parts: LogStreamParts, of: StreamOf) {
     this.#parts = parts;
     this.#of = of;
+    this.#mayHaveChanged = (parts.commits ?? UNHEARD).reader();
     const { policy, clock, scheduler } = parts;
     const { spec, wake } = loopChild({
       id: `${of.name}-stream`,
@@ -185,13 +192,20 @@ export class LogStream {
   /** Sends the next events to live listeners; false when there are more. */
   async #sendNew(): Promise<boolean> {
     const from = this.#place;
+    if (!this.#mayHaveChanged() && !this.#isBehind) return true;
+    this.#isBehind = true;
     const position = await this.#parts.store.query({ kind: 'log-position' });
-    if (!position.ok || position.value.commitSequence <= from) return true;
+    if (!position.ok) return true;
+    if (position.value.commitSequence <= from) {
+      this.#isBehind = false;
+      return true;
+    }
     const page = await this.#of.page(from);
     if (page === null) return true;
     const through = page.more ? page.through : Math.max(page.through, position.value.commitSequence);
     this.#send(page.events, through, from);
     this.#place = through;
+    this.#isBehind = page.more;
     return !page.more;
   }
 

@@ -1,3 +1,4 @@
+import type { Commits } from '../../actors/core/commits.js';
 import { type Mesh, openMesh } from '../../actors/mesh/mesh.js';
 import { errorRow } from '../../protocol/base/errors.js';
 import { CHANGE_POLL_MS } from '../../protocol/base/limits.js';
@@ -28,6 +29,7 @@ export interface MeshNodeParts {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly metrics: Metrics;
+  readonly commits: Commits;
 }
 
 /** The mesh side of a daemon: the host that peers call, the receiver of their messages, and replication. */
@@ -174,7 +176,7 @@ export class MeshNode {
 }
 
 function replicationOf(
-  { services, peers, signer, scheduler, random, metrics }: MeshNodeParts,
+  { services, peers, signer, scheduler, random, metrics, commits }: MeshNodeParts,
   verifier: Verifier,
 ): Mesh {
   const { settings, store, clock, log, peerId } = services;
@@ -199,6 +201,7 @@ function replicationOf(
     scheduler,
     random,
     log,
+    commits,
     policy: BACKGROUND_POLICY,
     onEvent: (event) => metrics.mesh.event(event),
   });

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { Commits } from '../../actors/core/commits.js';
 import { JobDispatcher } from '../../actors/core/job-dispatcher.js';
 import { questionFrame } from '../../actors/hooks/question-frame.js';
 import { Questions } from '../../actors/hooks/questions.js';
@@ -44,7 +45,7 @@ import { openOnce } from './database-file.js';
 import { LocalSocket } from './local-socket.js';
 import { McpEndpoint } from './mcp-endpoint.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
-import { OwnerDuties } from './owner-duties.js';
+import { OwnerDuties, type OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';
 import { DeferredTouches } from './touch-queue.js';
 
@@ -74,6 +75,8 @@ export interface DaemonParts {
   readonly local: LocalSocket;
 }
 
+const PRESENCE_SEAMS = { crypto: systemCrypto, clock: systemClock, scheduler: systemScheduler };
+
 /** Makes the folders, the keys, the database and every part of a daemon. */
 export function openParts(settings: Settings, log: Log): DaemonParts {
   makeFolder(settings.home);
@@ -88,7 +91,9 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   const storage = new DaemonStorage(settings, identity.peerId, log, damage);
   const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
   const semantic = openSemantics(settings, storage.store, log);
-  const { approvals, inbox } = openStreams(storage);
+  const holder = holderName('daemon', systemRandom.uuid());
+  const presence = presenceOf({ ...PRESENCE_SEAMS, settings, holder });
+  const { approvals, inbox } = openStreams(storage, presence);
   const hooks = openDaemonHooks(settings, storage, log, approvals);
   const peers = peersOf(settings, identity, log);
   const own = servicesOf(identity, {
@@ -113,11 +118,11 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     scheduler: systemScheduler,
     random: systemRandom,
     metrics,
+    commits: presence,
   });
   damage.onSuspected(() => mesh.suspected());
   const { replication } = mesh;
-  const holder = holderName('daemon', systemRandom.uuid());
-  const duties = dutiesOf(own, holder, semantic, () => clockProblem(replication) !== null);
+  const duties = dutiesOf(own, { holder, presence }, semantic, () => clockProblem(replication) !== null);
   const services: Services = {
     ...own,
     condition: () => ({ ...condition.read(), federation: mesh.condition() }),
@@ -195,8 +200,8 @@ function peersOf(settings: Settings, { peerId }: MachineIdentity, log: Log): Mes
 }
 
 /** The streams of events that listeners follow over HTTP. */
-function openStreams({ store }: DaemonStorage) {
-  const parts = { store, policy: BACKGROUND_POLICY, clock: systemClock, scheduler: systemScheduler };
+function openStreams({ store }: DaemonStorage, commits: Commits) {
+  const parts = { store, commits, policy: BACKGROUND_POLICY, clock: systemClock, scheduler: systemScheduler };
   return { approvals: new ApprovalStream(parts), inbox: new InboxStream(parts) };
 }
 
@@ -247,7 +252,7 @@ function openDaemonHooks(
 
 function dutiesOf(
   { store, peerId, settings, log }: Services,
-  holder: string,
+  known: Pick<OwnerDutiesParts, 'holder' | 'presence'>,
   semantic: Semantics | null,
   isClockAhead: () => boolean,
 ): OwnerDuties {
@@ -255,14 +260,7 @@ function dutiesOf(
     store,
     peerId,
     role: 'daemon',
-    holder,
-    presence: presenceOf({
-      settings,
-      holder,
-      crypto: systemCrypto,
-      clock: systemClock,
-      scheduler: systemScheduler,
-    }),
+    ...known,
     settings,
     isClockAhead,
     clock: systemClock,

@@ -132,9 +132,11 @@ export class OwnerDuties {
   }
 
   private changesLoop(changed: () => void) {
-    const { store, clock } = this.parts;
+    const { store, clock, presence } = this.parts;
+    const mayHaveChanged = presence.reader();
     return this.loop('changes', 0, async () => {
-      // Any process may have written; the position of the log shows it, and reading it costs microseconds.
+      if (!mayHaveChanged()) return { afterMs: CHANGE_POLL_MS };
+      // Any process may have written; the position of the log shows it.
       const position = await store.query({ kind: 'log-position' });
       const mark = position.ok ? position.value.commitSequence : this.mark;
       if (mark !== this.mark) {

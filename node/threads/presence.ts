@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
+import { UNHEARD } from '../../actors/core/commits.js';
 import type { Presence } from '../../actors/maintenance/ownership.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Crypto, Scheduler } from '../../protocol/base/seams.js';
@@ -42,6 +43,7 @@ export function presenceOf({ settings, ...parts }: PresenceParts): Presence {
   if (storeUrl !== null) return new ServerPresence({ ...parts, url: storeUrl.reveal() });
   const sockets = new SocketNames(settings.home, databaseName(settings), parts.crypto);
   return {
+    ...UNHEARD,
     lasts: false,
     appear: async () => true,
     seen: () => 0,

@@ -9,6 +9,7 @@ import type { PostgresPlace, Reply, Rows, Run } from './messages.js';
 import { CommitUnknownError, faultOfPostgres, isLoss, PostgresError } from './postgres-errors.js';
 import { PostgresStatement, type Prepared } from './postgres-statement.js';
 import { type Entry, effectOf, ReadCache } from './read-cache.js';
+import { COMMITS } from './server-presence.js';
 import { translate } from './translate.js';
 
 /** What a connection is opened for. */
@@ -26,6 +27,7 @@ const LEAVE_MARK = `INSERT INTO commit_marks (writer, mark) VALUES (?, ?)
 /** Forgets writers of last week as well: one asks for its mark within seconds of its commit. */
 const NAME_WRITER = `WITH gone AS (DELETE FROM commit_marks WHERE since < now() - interval '7 days')
   SELECT gen_random_uuid()::text AS name`;
+const TELL = `NOTIFY ${COMMITS}`;
 const READ_MARK = 'SELECT mark FROM commit_marks WHERE writer = ?';
 
 /** Writers take turns, so what one reads of a sequence holds until its transaction ends. */
@@ -254,12 +256,17 @@ export class PostgresConnection implements Connection {
     }
     this.#expectWhole();
     this.#cache.changed(prepared.effect);
-    if (this.#rids !== null && this.#rids.used > 0 && /^\s*COMMIT\b/i.test(prepared.text))
-      this.#push(this.prepared(TAKE_NUMBERS), ['memories', 'rid', this.#rids.used], {});
+    if (this.#isMarked && /^\s*COMMIT\b/i.test(prepared.text)) this.#beforeCommit();
     this.#push(prepared, values, { count: onCount });
     if (BARRIER.test(prepared.text)) this.#barrier(prepared.text);
     else if (/^\s*BEGIN\b/i.test(prepared.text)) this.#transaction = 'open';
     else if (this.#transaction === 'none') this.flush();
+  }
+
+  #beforeCommit(): void {
+    if (this.#rids !== null && this.#rids.used > 0)
+      this.#push(this.prepared(TAKE_NUMBERS), ['memories', 'rid', this.#rids.used], {});
+    this.#push(this.prepared(TELL), [], {});
   }
 
   /** Runs a statement after those that are queued, and answers its rows. */

@@ -11,6 +11,11 @@ export interface ServerPresenceParts {
   readonly scheduler: Pick<Scheduler, 'after'>;
 }
 
+/** Each commit of a writer tells those who listen to this. */
+export const COMMITS = 'mnemesh_commits';
+/** Who heard of no commit for this time looks by itself. */
+const UNHEARD_MS = 1000;
+
 /** The first key of the locks of processes. */
 export const LOCKS = 0x6d6e706c;
 /** How often a process shows that it lives. */
@@ -50,6 +55,10 @@ export class ServerPresence {
   #beatMs = 0;
   #timer: Timer | null = null;
   #closed = false;
+  /** The session that hears of commits; null while none does. */
+  #listener: pg.Client | null = null;
+  /** Rises with each commit that was heard. */
+  #heard = 0;
 
   constructor(parts: ServerPresenceParts) {
     this.#parts = parts;
@@ -95,6 +104,20 @@ export class ServerPresence {
     }
   }
 
+  /** What was committed is heard once others can read it. */
+  reader(): () => boolean {
+    const { clock } = this.#parts;
+    let heard = -1;
+    let lookedMs = 0;
+    return () => {
+      const nowMs = clock.monotonicMs();
+      if (this.#listener !== null && heard === this.#heard && nowMs - lookedMs < UNHEARD_MS) return false;
+      heard = this.#heard;
+      lookedMs = nowMs;
+      return true;
+    };
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#end();
@@ -137,9 +160,27 @@ export class ServerPresence {
   async #client(): Promise<pg.Client> {
     if (this.#link === null) {
       const { clientFor, ServerLink } = await import('./server-link.js');
-      this.#link ??= new ServerLink(() => clientFor(this.#parts, CONFIG));
+      this.#link ??= new ServerLink(
+        () => clientFor(this.#parts, CONFIG),
+        (client) => this.#listen(client),
+      );
     }
     return this.#link.open();
+  }
+
+  async #listen(client: pg.Client): Promise<void> {
+    if (this.#parts.holder === null) return;
+    const lost = () => {
+      if (this.#listener === client) this.#listener = null;
+    };
+    client.on('notification', () => {
+      this.#heard += 1;
+    });
+    client.once('end', lost).once('error', lost);
+    await client.query(`LISTEN ${COMMITS}`);
+    // What was committed before it listened.
+    this.#heard += 1;
+    this.#listener = client;
   }
 
   /** A session that fails to answer is of no use: the server may have ended it. */

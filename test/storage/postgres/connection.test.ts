@@ -122,7 +122,7 @@ describe('a connection to a server', { skip: withoutServer }, () => {
     beforeEach(async () => {
       url = await server.database();
       texts.length = 0;
-      bridge = new Bridge({ url, statementTimeoutMs: 0 }, false, 300);
+      bridge = new Bridge({ url, statementTimeoutMs: 0 }, false, 2000);
       assert.equal(ask('CREATE TABLE kept (name text)').error, undefined);
     });
     afterEach(() => bridge.close());
@@ -134,7 +134,7 @@ describe('a connection to a server', { skip: withoutServer }, () => {
     const ask = (...asked: string[]) => bridge.ask({ runs: asked.map(run), continues: false });
 
     it('and takes its late answer for no other one', () => {
-      assert.equal(ask("SELECT 'first' FROM pg_sleep(0.6)").error?.code, 'CONNECTION');
+      assert.equal(ask("SELECT 'first' FROM pg_sleep(4)").error?.code, 'CONNECTION');
       for (let number = 0; number < 3; number += 1) {
         const { rows, error } = ask(`SELECT 'next ${number}'`);
         assert.deepEqual(error, undefined);
@@ -143,7 +143,7 @@ describe('a connection to a server', { skip: withoutServer }, () => {
     });
 
     it('and commits nothing of its transaction with a later one', async () => {
-      ask('BEGIN', "INSERT INTO kept VALUES ('given up')", 'SELECT pg_sleep(0.6)');
+      ask('BEGIN', "INSERT INTO kept VALUES ('given up')", 'SELECT pg_sleep(4)');
       const { error } = ask('BEGIN', "INSERT INTO kept VALUES ('next')", 'COMMIT');
       assert.equal(error, undefined);
       const rows = await server.ask(new URL(url).pathname.slice(1), 'SELECT name FROM kept');
