@@ -18,7 +18,7 @@ export const graphDatabase = (path = ':memory:'): Connection =>
 
 /** Memories whose title is their id; with an owner they are private. */
 export function addMemories(db: Connection, ids: readonly string[], owner: string | null = null): void {
-  db.exec("INSERT OR IGNORE INTO namespaces (name) VALUES ('global')");
+  db.exec("INSERT INTO namespaces (name) VALUES ('global') ON CONFLICT DO NOTHING");
   const insert = db.prepare(
     `INSERT INTO memories (id, tier, namespace, title, content, created_at, updated_at, metadata, ns_id)
      SELECT ?, 'long', 'global', ?, 'a content', '${AT}', '${AT}', ?, ns_id FROM namespaces WHERE name = 'global'`,
