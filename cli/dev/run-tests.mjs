@@ -6,6 +6,7 @@ import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { FETCHED_VERSIONS, fetchPostgres } from './fetch-postgres.mjs';
 import { at, PROJECT, say } from './project.mjs';
 import { TestReport } from './test-report.mjs';
 
@@ -104,8 +105,32 @@ async function passesOnPostgres() {
     'test/storage/webhooks',
     'test/storage/quota',
   ];
-  const again = spawn(process.execPath, [fileURLToPath(import.meta.url), '--store', 'postgres', ...suites], {
+  return runAgain(['--store', 'postgres', ...suites], {});
+}
+
+/** In the long form: the contract of the storage on the servers of each version that have both extensions. */
+async function passesOnVersions() {
+  if (!long || parts.length > 0 || server !== null) return true;
+  let passed = true;
+  for (const version of FETCHED_VERSIONS) {
+    try {
+      const programs = await fetchPostgres(version);
+      say(`PostgreSQL ${version} with AGE and pgvector`);
+      const env = { PG_TEST_BIN: programs };
+      const suites = ['test/contract/postgres', 'test/storage/postgres'];
+      passed = (await runAgain(suites, env)) && passed;
+    } catch (error) {
+      say(`not on PostgreSQL ${version}: ${error.message}`);
+    }
+  }
+  return passed;
+}
+
+/** Runs other tests in a process of its own. */
+async function runAgain(words, env) {
+  const again = spawn(process.execPath, [fileURLToPath(import.meta.url), ...words], {
     stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...env },
   });
   const [status] = await once(again, 'exit');
   return status === 0;
@@ -134,6 +159,7 @@ await runAll(
 );
 await server?.stop();
 const passed = report.end();
-const code = passed && (await passesOnPostgres()) ? 0 : 1;
+const passedOnPostgres = await passesOnPostgres();
+const code = passed && passedOnPostgres && (await passesOnVersions()) ? 0 : 1;
 // A pipe may not have taken the last lines yet.
 process.stdout.write('', () => process.exit(code));

@@ -7,7 +7,8 @@ import { translate } from './translate.js';
 /**
  * What the common SQL calls and PostgreSQL lacks: functions, operators and aggregates over text that holds JSON, as SQLite
  * reads it. A boolean is 1 or 0. The planner puts the text of a function in the place of its call only where it is not STRICT;
- * a call costs a generated column ten times as much.
+ * a call costs a generated column ten times as much. A function that calls another one has a body that the server binds when it
+ * is made: an index is built, and a dump is put back, with a search path that has neither.
  */
 const FUNCTIONS = `
 DO $$ BEGIN
@@ -22,8 +23,8 @@ DO $$ BEGIN
     EXCEPTION WHEN OTHERS THEN
       RETURN FALSE;
     END $f$;
-    CREATE OR REPLACE FUNCTION json_valid(given text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-      $f$ SELECT CASE given WHEN '{}' THEN TRUE ELSE json_parsed(given) END $f$;
+    CREATE OR REPLACE FUNCTION json_valid(given text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+      RETURN CASE given WHEN '{}' THEN TRUE ELSE json_parsed(given) END;
   END IF;
 END $$;
 
@@ -32,35 +33,35 @@ CREATE OR REPLACE FUNCTION json_mended(given text) RETURNS json LANGUAGE sql IMM
        '(?<!\\\\)((?:\\\\\\\\)*)\\\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\\\u[dD][c-fC-F])|(?<!\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u)[dD][c-fC-F][0-9a-fA-F]{2})',
        '\\1\\\\ufffd', 'g')::json $$;
 
-CREATE OR REPLACE FUNCTION json_read(given text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT CASE WHEN strpos(given, '\\u') = 0 THEN given::json ELSE json_mended(given) END $$;
+CREATE OR REPLACE FUNCTION json_read(given text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN CASE WHEN strpos(given, '\\u') = 0 THEN given::json ELSE json_mended(given) END;
 
-CREATE OR REPLACE FUNCTION json_at(given text, path text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT json_read(given) #> (string_to_array(translate(substr(path, 2), '[]', '.'), '.'))[2:] $$;
+CREATE OR REPLACE FUNCTION json_at(given text, path text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN json_read(given) #> (string_to_array(translate(substr(path, 2), '[]', '.'), '.'))[2:];
 
-CREATE OR REPLACE FUNCTION json_plain(given json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT CASE json_typeof(given) WHEN 'boolean' THEN CASE given::text WHEN 'true' THEN '1' ELSE '0' END
-       ELSE given #>> '{}' END $$;
+CREATE OR REPLACE FUNCTION json_plain(given json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN CASE json_typeof(given) WHEN 'boolean' THEN CASE given::text WHEN 'true' THEN '1' ELSE '0' END
+       ELSE given #>> '{}' END;
 
-CREATE OR REPLACE FUNCTION json_member(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT json_plain(json_at(given, path)) $$;
+CREATE OR REPLACE FUNCTION json_member(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN json_plain(json_at(given, path));
 
-CREATE OR REPLACE FUNCTION json_element(given text, place integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT json_plain(json_read(given) -> place) $$;
+CREATE OR REPLACE FUNCTION json_element(given text, place integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN json_plain(json_read(given) -> place);
 
-CREATE OR REPLACE FUNCTION json_number(given text, path text) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT CASE json_typeof(json_at(given, path)) WHEN 'number' THEN (json_at(given, path) #>> '{}')::numeric END $$;
+CREATE OR REPLACE FUNCTION json_number(given text, path text) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN CASE json_typeof(json_at(given, path)) WHEN 'number' THEN (json_at(given, path) #>> '{}')::numeric END;
 
-CREATE OR REPLACE FUNCTION json_part(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT json_at(given, path)::text $$;
+CREATE OR REPLACE FUNCTION json_part(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN json_at(given, path)::text;
 
-CREATE OR REPLACE FUNCTION json_kind(given json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT CASE json_typeof(given) WHEN 'string' THEN 'text' WHEN 'boolean' THEN given::text
+CREATE OR REPLACE FUNCTION json_kind(given json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN CASE json_typeof(given) WHEN 'string' THEN 'text' WHEN 'boolean' THEN given::text
        WHEN 'number' THEN CASE WHEN given::text ~ '^-?\\d{1,18}$' THEN 'integer' ELSE 'real' END
-       ELSE json_typeof(given) END $$;
+       ELSE json_typeof(given) END;
 
-CREATE OR REPLACE FUNCTION json_type(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  $$ SELECT json_kind(json_at(given, path)) $$;
+CREATE OR REPLACE FUNCTION json_type(given text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN json_kind(json_at(given, path));
 
 CREATE OR REPLACE FUNCTION json_each(given text) RETURNS TABLE (key text, value text, type text, fullkey text)
   LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE ROWS 20 AS $$
@@ -77,7 +78,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION json_each(given text, path text) RETURNS TABLE (key text, value text, type text, fullkey text)
-  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT * FROM json_each(json_at(given, path)::text) $$;
+  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE BEGIN ATOMIC SELECT * FROM json_each(json_at(given, path)::text); END;
 
 CREATE OR REPLACE FUNCTION iif(condition boolean, yes anycompatible, no anycompatible) RETURNS anycompatible LANGUAGE sql
   IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE WHEN condition THEN yes ELSE no END $$;

@@ -24,6 +24,12 @@ export function serverPrograms(): string | null {
   return found[0] ?? null;
 }
 
+/** An extension that the server which tests start has, or the one that was given; false where there is none of it. */
+export const hasExtension = (name: 'age' | 'vector'): boolean => {
+  const programs = process.env['PG_TEST_URL'] === undefined ? serverPrograms() : null;
+  return programs !== null && existsSync(join(programs, '../lib', `${name}.so`));
+};
+
 /** Why tests with a server are left out; false where they run. */
 export const withoutServer: string | false =
   serverPrograms() === null && process.env['PG_TEST_URL'] === undefined
@@ -87,6 +93,7 @@ export class PostgresServer {
       'jit=off',
       // What it holds is gone with the test.
       'fsync=off',
+      ...(hasExtension('age') ? ['shared_preload_libraries=age'] : []),
       ...more,
     ];
     const launch = async (): Promise<ChildProcess> => {
