@@ -31,7 +31,8 @@ export const schemaInitCommand = defineCommand({
     const { initialiseDatabase } = await import('../node/runtime/schema-init.js');
     const done = initialiseDatabase(settings, dim);
     if (!done.ok) return failed(done.error);
-    const { tables, views, functions, indices, extensions, schemaVersion, made, embeddingDim } = done.value;
+    const { tables, views, functions, indices, extensions, schemaVersion, made, projection, embeddingDim } =
+      done.value;
     const answer = {
       ...{ url: shownStoreUrl(settings.storeUrl!), kind: 'postgres', changed: made },
       ...{ tables, views, functions, indices },
@@ -40,7 +41,8 @@ export const schemaInitCommand = defineCommand({
         problem === null ? [] : [`${name}: ${problem}`],
       ),
       schema_version: schemaVersion,
-      age_projection_created: false,
+      age_projection_created: projection.created,
+      ...(projection.problem === null ? {} : { age_projection_problem: projection.problem }),
       embedding_dim: embeddingDim ?? dim ?? USUAL_DIM,
       embedding_dim_migrated: false,
     };

@@ -31,7 +31,9 @@ export function checkServer(settings: Settings, inspection: ServerInspection): S
     .fact('size', sizeText(server.sizeBytes));
   for (const { name: extension, version, problem } of server.extensions)
     section.fact(`extension ${extension}`, version ?? problem);
+  section.fact('graph engine', server.graph.engine);
   checkSetup(section, inspection, name);
+  checkGraph(section, inspection);
   section.fact('schema version', facts.schemaVersion).fact('supported', SCHEMA_VERSION);
   const { content } = facts;
   if (content === null) return section.done();
@@ -41,6 +43,23 @@ export function checkServer(settings: Settings, inspection: ServerInspection): S
     .fact('archived', content.archived)
     .fact('links', content.links)
     .done();
+}
+
+function checkGraph(section: SectionBuilder, { server, facts }: Extract<ServerInspection, { ok: true }>) {
+  const { problem, edges } = server.graph;
+  if (problem !== null)
+    section.info(
+      'DB_GRAPH_UNUSABLE',
+      `${problem}; walks work without it`,
+      'see "Cypher" in docs/postgres.md',
+    );
+  const links = facts.content?.links ?? null;
+  if (edges !== null && links !== null && edges !== links)
+    section.warn(
+      'DB_GRAPH_DIFFERS',
+      `the graph has ${edges} edges for ${links} links`,
+      'run "mnemesh schema-init", which makes it again',
+    );
 }
 
 function checkSetup(

@@ -26,6 +26,8 @@ export interface MaintenanceQueries {
   >;
   readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null; readonly fencing: number }>;
   readonly 'schema-version': Ask<AskSchemaVersion, { readonly version: number }>;
+  readonly 'database-size': Ask<AskDatabaseSize, { readonly bytes: number }>;
+  readonly engines: Ask<AskEngines, { readonly graph: 'cte' | 'age+cte' }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
   readonly 'namespaces-below': Ask<NamespacesBelow, NamespacesBelowAnswer>;
   readonly 'count-pending-embeddings': Ask<CountPendingEmbeddings, { readonly pending: number }>;
@@ -39,6 +41,16 @@ export interface MaintenanceQueries {
 /** The version of the database file, which a later release may have upgraded under this process. */
 export interface AskSchemaVersion {
   readonly kind: 'schema-version';
+}
+
+/** What the database takes on its disk, or on that of its server. */
+export interface AskDatabaseSize {
+  readonly kind: 'database-size';
+}
+
+/** What the database reads with, which depends on its extensions. */
+export interface AskEngines {
+  readonly kind: 'engines';
 }
 
 export interface StoreStats {

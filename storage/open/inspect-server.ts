@@ -2,6 +2,7 @@ import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import type { Crypto } from '../../protocol/base/seams.js';
 import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { type Extension, extensionsOf } from '../postgres/extensions.js';
+import { type GraphFacts, graphFacts } from '../postgres/graph-engine.js';
 import { connect, refusalOf } from '../postgres/open-postgres.js';
 import type { PostgresConnection } from '../postgres/postgres-connection.js';
 import { PostgresError } from '../postgres/postgres-errors.js';
@@ -16,6 +17,7 @@ export interface ServerFacts {
   /** False where the role may only read and write rows. */
   readonly isSuperuser: boolean;
   readonly extensions: readonly Extension[];
+  readonly graph: GraphFacts;
   readonly latencyMs: number;
   readonly connections: number;
   readonly connectionsMax: number;
@@ -96,6 +98,7 @@ function serverFacts(db: PostgresConnection, { monotonicMs }: InspectOptions): S
     role: String(row['role']),
     isSuperuser: row['superuser'] === 1,
     extensions: extensionsOf(db, { create: false }),
+    graph: graphFacts(db),
     latencyMs: Math.round(latencyMs * 10) / 10,
     connections: Number(row['connections']),
     connectionsMax: Number(row['connections_max']),

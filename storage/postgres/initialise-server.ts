@@ -3,6 +3,7 @@ import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { readEncoders } from '../sql/encoders.js';
 import { Statements } from '../sql/statements.js';
 import { type Extension, extensionsOf } from './extensions.js';
+import { type Projection, projectGraph } from './graph-projection.js';
 import type { PostgresPlace } from './messages.js';
 import { connect } from './open-postgres.js';
 import { postgresSchemaVersion, prepareSchema, type SchemaObjects, schemaObjects } from './prepare-schema.js';
@@ -11,10 +12,13 @@ export interface InitialisedServer extends SchemaObjects {
   readonly schemaVersion: number;
   /** False where everything was there. */
   readonly made: boolean;
+  readonly projection: Projection;
   readonly extensions: readonly Extension[];
   /** Null where the database has no vectors yet. */
   readonly embeddingDim: number | null;
 }
+
+const NO_PROJECTION: Projection = { created: false, rebuilt: false, problem: null };
 
 /**
  * Makes the extensions and the tables of a database that are missing. The log begins with the first daemon, so this needs no
@@ -36,8 +40,17 @@ export function initialiseServer(
       );
     const extensions = extensionsOf(db, { create: true });
     const made = prepareSchema(db, nowMs);
+    const hasGraphs = extensions.some(({ name, version }) => name === 'age' && version !== null);
+    const projection = hasGraphs ? projectGraph(db) : NO_PROJECTION;
     const schemaVersion = postgresSchemaVersion(db);
-    return ok({ schemaVersion, made, extensions, embeddingDim, ...schemaObjects(db) });
+    return ok({
+      schemaVersion,
+      made: made || projection.rebuilt,
+      projection,
+      extensions,
+      embeddingDim,
+      ...schemaObjects(db),
+    });
   } finally {
     db.close();
   }

@@ -1,10 +1,11 @@
 import { fail, type Result } from '../../protocol/base/result.js';
 import type { SelfCheckPage } from '../port.js';
 import type { AuditHeadFile } from '../sql/audit-head.js';
-import type { Connection, Fault, Statement, TextRows } from '../sql/connection.js';
+import type { Connection, Fault, GraphEngine, Statement, TextRows } from '../sql/connection.js';
 import { diskFull } from '../sql/failures.js';
 import { Bridge } from './bridge.js';
 import { PostgresTexts, queryOf } from './full-text.js';
+import { graphFacts } from './graph-engine.js';
 import type { PostgresPlace, Reply, Rows, Run } from './messages.js';
 import { CommitUnknownError, faultOfPostgres, isLoss, PostgresError } from './postgres-errors.js';
 import { PostgresStatement, type Prepared } from './postgres-statement.js';
@@ -222,6 +223,10 @@ export class PostgresConnection implements Connection {
   setLastNumber(table: string, column: string, last: number): void {
     if (last <= this.lastNumberOf(table, column)) return;
     this.prepare('SELECT setval(pg_get_serial_sequence(?, ?)::regclass, ?)').get(table, column, last);
+  }
+
+  graphEngine(): GraphEngine {
+    return graphFacts(this).engine;
   }
 
   sizeBytes(): number {

@@ -26,6 +26,9 @@ export interface Statement<P extends readonly unknown[] = unknown[], R = unknown
  */
 export type Fault = 'busy' | 'full' | 'corrupt' | 'failed' | 'taken';
 
+/** How the graph can be read: by recursive queries alone, or by Cypher over a projection of the links as well. */
+export type GraphEngine = 'cte' | 'age+cte';
+
 /** An open database, whichever engine it has. Synchronous: the caller waits, in a thread that may. */
 export interface Connection {
   readonly engine: 'sqlite' | 'postgres';
@@ -66,6 +69,8 @@ export interface Connection {
   lastNumberOf(table: string, column: string): number;
   /** Lets the next number be a higher one than this. */
   setLastNumber(table: string, column: string, last: number): void;
+  /** Asks the database; the answer changes with its extensions and the rights of its role. */
+  graphEngine(): GraphEngine;
   /** What the database takes on its disk. */
   sizeBytes(): number;
   /** One page of the engine's check of its own structures. */

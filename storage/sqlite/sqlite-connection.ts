@@ -82,6 +82,10 @@ export class SqliteConnection extends Database implements Connection {
     return (...values) => Number(statement.run(...values).lastInsertRowid);
   }
 
+  graphEngine(): 'cte' {
+    return 'cte';
+  }
+
   lastNumberOf(table: string): number {
     this.#lastNumber ??= this.prepare<[string], number>(
       'SELECT seq FROM sqlite_sequence WHERE name = ?',

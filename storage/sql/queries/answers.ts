@@ -43,7 +43,15 @@ import {
   undecidedPendings,
 } from './pendings.js';
 import { personaOf, personaSources } from './personas.js';
-import { currentOwner, logPosition, namespaceIds, namespacesBelow, schemaVersion } from './position.js';
+import {
+  currentOwner,
+  databaseSize,
+  engines,
+  logPosition,
+  namespaceIds,
+  namespacesBelow,
+  schemaVersion,
+} from './position.js';
 import type { QueryParts } from './query-parts.js';
 import { listQuotas } from './quotas.js';
 import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
@@ -207,6 +215,8 @@ export const ANSWERS: {
   'text-index-progress': scan(textIndexProgress),
   'current-owner': lookup(currentOwner),
   'schema-version': lookup(schemaVersion),
+  'database-size': lookup(databaseSize),
+  engines: lookup(engines),
   'log-position': lookup(logPosition),
   'namespace-ids': { ...scan(namespaceIds), isLookup: ({ below }) => below === null },
   'namespaces-below': scan(namespacesBelow),

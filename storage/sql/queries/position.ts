@@ -21,6 +21,14 @@ export function schemaVersion({ statements }: QueryParts): Answers['schema-versi
   return { version };
 }
 
+export function databaseSize({ db }: QueryParts): Answers['database-size'] {
+  return { bytes: db.sizeBytes() };
+}
+
+export function engines({ db }: QueryParts): Answers['engines'] {
+  return { graph: db.graphEngine() };
+}
+
 /** Namespaces below one that hold visible rows, by name; where there are none, one with nearly the same name. */
 export function namespacesBelow(
   { statements }: QueryParts,

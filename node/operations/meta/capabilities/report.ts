@@ -47,8 +47,7 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
     models: models(facts),
     ...sections(facts, counters, call.services.settings),
     ...storage,
-    // Walks are recursive reads of the links in either engine.
-    graph_engine: 'cte',
+    graph_engine: await graphEngine(call),
     degraded: facts.condition.degraded,
     pending_embeddings: facts.condition.pendingEmbeddings,
     ...(facts.semantic.lastError === null ? {} : { embedder_error: facts.semantic.lastError }),
@@ -76,6 +75,12 @@ export async function report(call: ReadCall, version: ReportVersion): Promise<Re
 async function schemaVersion({ services }: ReadCall): Promise<number> {
   const found = await services.store.query({ kind: 'schema-version' });
   return found.ok ? found.value.version : SCHEMA_VERSION;
+}
+
+/** Walks are recursive reads of the links in either engine; with AGE, Cypher reads them as well. */
+async function graphEngine({ services }: ReadCall): Promise<string> {
+  const found = await services.store.query({ kind: 'engines' });
+  return found.ok ? found.value.graph : 'cte';
 }
 
 /** Which encoder runs, how far it is, what it left out, and what would help; absent in keyword mode. */
