@@ -45,6 +45,11 @@ export class Metrics {
     'svc_memories_pending_reindex',
     'Memories whose texts wait to be indexed by the rules of this release',
   );
+  readonly #databaseReachable = this.#gauge(
+    'svc_database_reachable',
+    '1 when the database answered the last question of its size, else 0',
+  );
+  readonly #databaseBytes = this.#gauge('svc_database_size_bytes', 'What the database takes on its disk');
   readonly #writerQueueDepth = this.#gauge(
     'svc_writer_queue_depth',
     'Commands that wait for the storage writer',
@@ -189,6 +194,12 @@ export class Metrics {
 
   setWaitingTexts(memories: number): void {
     this.#waitingTexts.set(memories);
+  }
+
+  /** Null when the database did not answer: the size stays that of the last answer. */
+  setDatabase(bytes: number | null): void {
+    this.#databaseReachable.set(bytes === null ? 0 : 1);
+    if (bytes !== null) this.#databaseBytes.set(bytes);
   }
 
   setWriterQueueDepth(commands: number): void {

@@ -40,6 +40,8 @@ export function gaugesChild(parts: GaugesParts): ChildSpec {
       mesh.gauge();
       metrics.touchesDropped(touches.dropped - touchesDropped);
       touchesDropped = touches.dropped;
+      const size = await storage.store.query({ kind: 'database-size' }, { lane: 'background' });
+      metrics.setDatabase(size.ok ? size.value.db_size_bytes : null);
       const texts = await storage.store.query({ kind: 'text-index-progress' }, { lane: 'background' });
       if (texts.ok) metrics.setWaitingTexts(texts.value.waiting);
       const pendings = await storage.store.query(

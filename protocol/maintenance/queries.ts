@@ -26,7 +26,7 @@ export interface MaintenanceQueries {
   >;
   readonly 'current-owner': Ask<CurrentOwner, { readonly holder: string | null; readonly fencing: number }>;
   readonly 'schema-version': Ask<AskSchemaVersion, { readonly version: number }>;
-  readonly 'database-size': Ask<AskDatabaseSize, { readonly bytes: number }>;
+  readonly 'database-size': Ask<AskDatabaseSize, { readonly db_size_bytes: number }>;
   readonly engines: Ask<AskEngines, { readonly graph: 'cte' | 'age+cte' }>;
   readonly 'namespace-ids': Ask<NamespaceIds, { readonly ids: readonly number[] }>;
   readonly 'namespaces-below': Ask<NamespacesBelow, NamespacesBelowAnswer>;

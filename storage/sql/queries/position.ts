@@ -22,7 +22,7 @@ export function schemaVersion({ statements }: QueryParts): Answers['schema-versi
 }
 
 export function databaseSize({ db }: QueryParts): Answers['database-size'] {
-  return { bytes: db.sizeBytes() };
+  return { db_size_bytes: db.sizeBytes() };
 }
 
 export function engines({ db }: QueryParts): Answers['engines'] {

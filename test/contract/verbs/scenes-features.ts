@@ -734,7 +734,13 @@ export const SERVICES: Scene = {
       ended: { holder: 'd1', fencing: 1 },
     },
     { kind: 'release-ownership', holder: 'd2' },
-    [{ kind: 'current-owner', nowMs: 0 }, { kind: 'schema-version' }, { kind: 'engines' }, { kind: 'log-position' }],
+    [
+      { kind: 'current-owner', nowMs: 0 },
+      { kind: 'schema-version' },
+      { kind: 'engines' },
+      { kind: 'database-size' },
+      { kind: 'log-position' },
+    ],
   ],
 };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PostgresServer, withoutOwnServer } from '../../support/postgres-server.js';
 import { ServerDaemons } from '../../support/server-daemons.js';
-import { untilAnswer } from '../../support/wait.js';
+import { until, untilAnswer } from '../../support/wait.js';
 
 describe('a daemon whose database server is gone', { skip: withoutOwnServer }, () => {
   let server: PostgresServer;
@@ -27,6 +27,8 @@ describe('a daemon whose database server is gone', { skip: withoutOwnServer }, (
     });
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   };
+  const saysOfDatabase = async (expected: RegExp) =>
+    until('the metrics say so', async () => expected.test(await (await fetch(`${base}/metrics`)).text()));
   const rows = ['one', 'two'].map((title) => ({ title, content: 'a text' }));
 
   it('answers 503 to a memory and to a bulk of them, and stores both when the server is back', async () => {
@@ -37,6 +39,7 @@ describe('a daemon whose database server is gone', { skip: withoutOwnServer }, (
       const { status, json } = await send(path, body);
       assert.deepEqual([status, json['code']], [503, 'UNAVAILABLE'], path);
     }
+    await saysOfDatabase(/^svc_database_reachable 0$/m);
     await server.restart();
     const stored = await untilAnswer(
       'the bulk is stored',
@@ -44,5 +47,7 @@ describe('a daemon whose database server is gone', { skip: withoutOwnServer }, (
       ({ status }) => status === 200,
     );
     assert.equal(stored.json['created'], 2);
+    await saysOfDatabase(/^svc_database_reachable 1$/m);
+    await saysOfDatabase(/^svc_database_size_bytes [1-9]\d{6,}$/m);
   });
 });
