@@ -51,7 +51,7 @@ function checkGraph(section: SectionBuilder, { server, facts }: Extract<ServerIn
     section.info(
       'DB_GRAPH_UNUSABLE',
       `${problem}; walks work without it`,
-      'see "Cypher" in docs/postgres.md',
+      'see docs/postgres-extensions.md',
     );
   const links = facts.content?.links ?? null;
   if (edges !== null && links !== null && edges !== links)

@@ -34,7 +34,7 @@ export function graphFacts(db: Connection): GraphFacts {
   });
   return typeof found === 'number'
     ? { engine: 'age+cte', problem: null, edges: found }
-    : alone(`this role cannot use Cypher (${found.message}): docs/postgres.md says what it needs`);
+    : alone(`this role cannot use Cypher (${found.message}): docs/postgres-extensions.md says what it needs`);
 }
 
 /** The error of the server instead of what was asked; the transaction around it goes on. */

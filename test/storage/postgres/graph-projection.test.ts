@@ -26,7 +26,7 @@ describe('the projection of links', { skip }, () => {
   });
   after(() => server.stop());
 
-  /** As docs/postgres.md says for those who ask by Cypher. */
+  /** As docs/postgres-extensions.md says for those who ask by Cypher. */
   const withCypher = (url: string) => {
     const name = url.slice(url.lastIndexOf('/') + 1);
     return server.ask(name, `ALTER DATABASE ${name} SET search_path = "$user", public, ag_catalog`);
