@@ -48,11 +48,7 @@ export function checkServer(settings: Settings, inspection: ServerInspection): S
 function checkGraph(section: SectionBuilder, { server, facts }: Extract<ServerInspection, { ok: true }>) {
   const { problem, edges } = server.graph;
   if (problem !== null)
-    section.info(
-      'DB_GRAPH_UNUSABLE',
-      `${problem}; walks work without it`,
-      'see docs/postgres-extensions.md',
-    );
+    section.info('DB_GRAPH_UNUSABLE', `${problem}; walks work without it`, 'see docs/postgres-extensions.md');
   const links = facts.content?.links ?? null;
   if (edges !== null && links !== null && edges !== links)
     section.warn(

@@ -31,9 +31,8 @@ const NAME_WRITER = `WITH gone AS (DELETE FROM commit_marks WHERE since < now() 
 const TELL = `NOTIFY ${COMMITS}`;
 const READ_MARK = 'SELECT mark FROM commit_marks WHERE writer = ?';
 
-/** Writers take turns, so what one reads of a sequence holds until its transaction ends. */
+/** Writers take turns, so what one reads of a sequence holds until its transaction ends. (Who only writes rows may not set one.) */
 const LAST_NUMBER = 'SELECT pg_sequence_last_value(pg_get_serial_sequence(?, ?)::regclass)';
-/** (A role that only writes rows may not set a sequence.) */
 const TAKE_NUMBERS =
   'SELECT max(nextval(pg_get_serial_sequence(?, ?)::regclass)) FROM generate_series(1, CAST(? AS INTEGER))';
 
@@ -51,6 +50,7 @@ const BARRIER = /^\s*(COMMIT|RELEASE|ROLLBACK|SAVEPOINT)\b/i;
  */
 export class PostgresConnection implements Connection {
   readonly engine = 'postgres';
+  readonly graphEngine = (): GraphEngine => graphFacts(this).engine;
   readonly auditHeads: AuditHeadFile | null;
   readonly #bridge: Bridge;
   readonly #queue: Run[] = [];
@@ -223,10 +223,6 @@ export class PostgresConnection implements Connection {
   setLastNumber(table: string, column: string, last: number): void {
     if (last <= this.lastNumberOf(table, column)) return;
     this.prepare('SELECT setval(pg_get_serial_sequence(?, ?)::regclass, ?)').get(table, column, last);
-  }
-
-  graphEngine(): GraphEngine {
-    return graphFacts(this).engine;
   }
 
   sizeBytes(): number {
