@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { fail } from '../../protocol/base/result.js';
 import type { TimedCommand } from '../../storage/port.js';
+import { stayedLocked } from '../../storage/sql/failures.js';
 import { DatabaseBusyError, Writer } from '../../storage/sql/writer.js';
 import { rethrowAsNative } from '../../storage/sqlite/native-errors.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
@@ -49,6 +49,6 @@ function run(batch: readonly TimedCommand[]) {
     return writer.run(batch);
   } catch (error) {
     if (!(error instanceof DatabaseBusyError)) throw error;
-    return batch.map(() => fail('OVERLOADED', 'the database stayed locked; nothing was changed'));
+    return batch.map(() => stayedLocked());
   }
 }

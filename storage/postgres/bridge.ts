@@ -1,4 +1,4 @@
-import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { Asking, PostgresPlace, Reply, Request, Run } from './messages.js';
 
 /** How long the thread of a connection may take beyond the time that a statement may: it opens connections as well. */
@@ -8,6 +8,11 @@ const LONGEST_MS = 24 * 3600 * 1000;
 
 /** After each of these times without an answer the thread looks whether the server is still there. */
 const LOOK_MS = 2000;
+
+/** Ends the session of a connection that nobody closed and nobody holds any more. */
+const forgotten = new FinalizationRegistry<MessagePort>((port) => {
+  port.postMessage('close' satisfies Request);
+});
 
 /** A question, each kind without its number. */
 type Unnumbered = Asking extends infer Each ? (Each extends Asking ? Omit<Each, 'number'> : never) : never;
@@ -34,6 +39,7 @@ export class Bridge {
     });
     this.#worker.unref();
     port1.unref();
+    forgotten.register(this, port1);
   }
 
   ask(asked: Unnumbered): Reply {

@@ -2,7 +2,7 @@ import { fail, type Result } from '../../protocol/base/result.js';
 import type { SelfCheckPage } from '../port.js';
 import type { AuditHeadFile } from '../sql/audit-head.js';
 import type { Connection, Fault, GraphEngine, Statement, TextRows } from '../sql/connection.js';
-import { diskFull } from '../sql/failures.js';
+import { diskFull, stayedLocked } from '../sql/failures.js';
 import { Bridge } from './bridge.js';
 import { PostgresTexts, queryOf } from './full-text.js';
 import { graphFacts } from './graph-engine.js';
@@ -191,6 +191,7 @@ export class PostgresConnection implements Connection {
     if (fault === null) throw error;
     if (error instanceof CommitUnknownError) return fail('ACTOR_RESTARTED', error.message);
     if (fault === 'full') return diskFull();
+    if (fault === 'busy') return stayedLocked();
     const { code, message } = error as PostgresError;
     if (fault === 'failed' && /^(CONNECTION$|08|57P|53|25006|25P03|28|3D)/.test(code)) {
       const why = `the database server cannot be used now (${code}: ${message})`;

@@ -1,7 +1,16 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type pg from 'pg';
 import { Batch, errorOf, type KnownStatements } from './batch.js';
-import type { Asking, Ending, GivingUp, PostgresThreadData, Reply, Request, Run } from './messages.js';
+import type {
+  Asking,
+  Ending,
+  GivingUp,
+  PostgresPlace,
+  PostgresThreadData,
+  Reply,
+  Request,
+  Run,
+} from './messages.js';
 import { isLoss } from './postgres-errors.js';
 import { clientFor, ServerLink } from './server-link.js';
 
@@ -20,7 +29,7 @@ const link = new ServerLink(
     clientFor(place, {
       application_name: 'mnemesh',
       statement_timeout: place.statementTimeoutMs,
-      lock_timeout: LOCK_TIMEOUT_MS,
+      lock_timeout: lockTimeoutMs(place),
       idle_in_transaction_session_timeout: IDLE_TIMEOUT_MS,
       options: readOnly ? '-c default_transaction_read_only=on' : '',
     }),
@@ -29,8 +38,11 @@ const link = new ServerLink(
   },
 );
 
-/** A writer that waits longer for its turn answers that the database is busy. */
+/** Who waits longer for others answers that the database is busy. */
 const LOCK_TIMEOUT_MS = 10_000;
+/** The wait ends before the time of the statement, which would end it as a statement that is too slow. */
+const lockTimeoutMs = ({ statementTimeoutMs }: PostgresPlace): number =>
+  statementTimeoutMs === 0 ? LOCK_TIMEOUT_MS : Math.min(LOCK_TIMEOUT_MS, Math.ceil(statementTimeoutMs / 2));
 /** A process that stops within its transaction leaves the lock of the writers to others after this time. */
 const IDLE_TIMEOUT_MS = 10_000;
 

@@ -13,6 +13,10 @@ export function dataDamaged({ kind, id }: Subject, since: string | null = null):
   });
 }
 
+export function stayedLocked(): Result<never> {
+  return fail('OVERLOADED', 'the database stayed locked by other processes; nothing was changed');
+}
+
 export function diskFull(): Result<never> {
   return fail('STORAGE_FULL', 'the disk is full; nothing was changed');
 }

@@ -3,6 +3,7 @@ import { fail, type Result } from '../../protocol/base/result.js';
 import type { Clock, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { AnswerOf, Command, OutcomeOf, Query } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from '../port.js';
+import { stayedLocked } from './failures.js';
 import { LockTurns } from './lock-turns.js';
 import { Reader } from './reader.js';
 import { DatabaseBusyError, Writer, type WriterParts } from './writer.js';
@@ -19,7 +20,6 @@ export interface InlineStoreParts extends WriterParts {
 /** The pause before the next try on a busy database, multiplied by the number of tries. */
 const RETRY_STEP_MS = 4;
 const RETRY_MAX_MS = 100;
-const STAYED_LOCKED = 'the database stayed locked by other processes; nothing was changed';
 
 /** A command that waits for its turn. */
 interface Waiting {
@@ -113,7 +113,7 @@ export class InlineStore implements Store {
       const wait = Math.min(RETRY_STEP_MS * tries, RETRY_MAX_MS) * (0.5 + this.parts.random.unit());
       const untilMs = this.parts.clock.monotonicMs() + wait;
       for (const { deadlineMs, resolve } of waiting) {
-        if (untilMs >= deadlineMs) resolve(fail('OVERLOADED', STAYED_LOCKED));
+        if (untilMs >= deadlineMs) resolve(stayedLocked());
       }
       waiting = waiting.filter(({ deadlineMs }) => untilMs < deadlineMs);
       await this.pause(wait);

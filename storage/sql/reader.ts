@@ -80,7 +80,7 @@ export class Reader {
     } catch (error) {
       if (error instanceof DamagedRowError) return dataDamaged(error);
       const fault = this.db.faultOf(error);
-      if (fault === 'corrupt' || fault === 'failed') return this.db.failureOf(error);
+      if (fault === 'corrupt' || fault === 'failed' || fault === 'busy') return this.db.failureOf(error);
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import { diskFailure } from '../disk-failure.js';
 import type { SelfCheckPage } from '../port.js';
 import { AuditHeadFile, auditHeadPath } from '../sql/audit-head.js';
 import type { Connection, Fault, TextRow, TextRows } from '../sql/connection.js';
-import { diskFull } from '../sql/failures.js';
+import { diskFull, stayedLocked } from '../sql/failures.js';
 import { FileIdentity } from './file-identity.js';
 import { selfCheck } from './self-check.js';
 import { isBusy, isCorruption, isDiskError, isFull, isTaken, sqliteCode } from './sqlite-errors.js';
@@ -42,6 +42,7 @@ export class SqliteConnection extends Database implements Connection {
 
   failureOf(error: unknown): Result<never> {
     if (isFull(error)) return diskFull();
+    if (isBusy(error)) return stayedLocked();
     const code = sqliteCode(error);
     if (code === null) throw error;
     const disk = diskFailure(error, this.name);

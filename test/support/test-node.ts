@@ -14,7 +14,7 @@ export async function openTestNode(
   const settings = loadSettings(
     {
       home,
-      dbPath: ':memory:',
+      ...(overrides.storeUrl === undefined ? { dbPath: ':memory:' } : {}),
       embedBackend: 'none',
       logLevel: 'silent',
       // Tests of quotas set their own.
