@@ -3,21 +3,20 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { BatchWorker } from '../../actors/core/batch-worker.js';
 import { type ReaderQueue, ThreadedStore, type WriterQueue } from '../../node/runtime/threaded-store.js';
-import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
+import { systemClock, systemCrypto, systemScheduler } from '../../node/seams.js';
 import { spawnStorageThread } from '../../node/threads/spawn.js';
 import type { Clock, Log } from '../../protocol/base/seams.js';
-import { InlineStore } from '../../storage/sql/inline-store.js';
 import { Reader } from '../../storage/sql/reader.js';
 import { openReader } from '../../storage/sqlite/connection.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import { inlineStore, NODE_START } from '../support/inline-store.js';
 import { UNLIMITED } from '../support/memories.js';
 import { damageContract } from './damage-contract.js';
 import { identityContract } from './identity-contract.js';
 import { lifeContract } from './life-contract.js';
 import { type StoreUnderTest, storeContract } from './store-contract.js';
 
-const PEER = 'peer-0000000000000001';
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 function fixture() {
@@ -27,11 +26,9 @@ function fixture() {
   const path = join(folder, 'store.db');
   const open = () =>
     openDatabase({
+      ...NODE_START,
       path,
-      identity: { peerId: PEER },
-      nowMs: 1,
       crypto: systemCrypto,
-      freshEpoch: '00112233aabbccdd',
       busyTimeoutMs: 100,
     });
   return {
@@ -46,26 +43,12 @@ function fixture() {
 }
 
 async function inline(): Promise<StoreUnderTest> {
-  const { path, clock, open, setNow, onClosed } = fixture();
-  const store = new InlineStore({
-    db: open(),
-    clock,
-    scheduler: systemScheduler,
-    random: systemRandom,
-    crypto: systemCrypto,
-    reportBug: (error) => {
-      throw error;
-    },
-    signer: null,
-    policy: UNLIMITED,
-    shared: true,
-  });
+  const { path, open, onClosed } = fixture();
+  const under = inlineStore(open(), () => openSqlite(path), true);
   return {
-    store,
-    connect: () => openSqlite(path),
-    setNow,
+    ...under,
     close: async () => {
-      await store.close();
+      await under.close();
       onClosed();
     },
   };
@@ -76,7 +59,7 @@ async function threaded(): Promise<StoreUnderTest> {
   open().close();
   const data = {
     place: { engine: 'sqlite' as const, path, synchronous: 'FULL' as const },
-    peerId: PEER,
+    peerId: NODE_START.identity.peerId,
     keyDir: join(dirname(path), 'keys'),
     policy: UNLIMITED,
   };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { confidenceObservations } from '../../node/runtime/confidence-duty.js';
 import type { DutyParts } from '../../node/runtime/duty.js';
 import { instantAfter } from '../../protocol/base/time.js';
@@ -9,6 +8,7 @@ import type { ObservedRecall } from '../../protocol/confidence/observe.js';
 import { temporaryFolder } from '../support/daemon-process.js';
 import { storing } from '../support/memories.js';
 import { openTestNode } from '../support/test-node.js';
+import { openBeside } from '../support/test-store.js';
 import { run } from '../surface/cli/cli-process.js';
 
 const NOW = '2026-07-28T12:00:00.000Z';
@@ -102,7 +102,7 @@ describe('observed confidences', { timeout: 120_000 }, () => {
       const refused = await run(home, ['calibrate', 'confidence', ...words], { env });
       assert.equal(refused.code, 2, `${words.join(' ')}: ${refused.out}${refused.err}`);
     }
-    const db = new Database(`${home}/mnemesh.db`, { readonly: true });
+    const db = openBeside({ home });
     assert.deepEqual(db.prepare('SELECT DISTINCT kind FROM operations').pluck().all(), ['store']);
     db.close();
   });

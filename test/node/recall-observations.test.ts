@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/limits.js';
@@ -9,6 +8,7 @@ import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditDatabase } from '../support/log-audit.js';
 import { openTestNode } from '../support/test-node.js';
+import { openBeside } from '../support/test-store.js';
 import { run } from '../surface/cli/cli-process.js';
 import { McpProcess, textOf } from '../surface/mcp/mcp-process.js';
 
@@ -98,7 +98,7 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
     } finally {
       await daemon.end('SIGTERM');
     }
-    const db = openSqlite(join(home, 'mnemesh.db'), { readonly: true });
+    const db = openBeside({ home });
     const kinds = db.prepare('SELECT DISTINCT kind FROM operations ORDER BY kind').pluck().all();
     assert.deepEqual(kinds, ['delete', 'store'], 'the ledger is local: it leaves no operation');
     assert.deepEqual(auditDatabase(db), []);

@@ -14,6 +14,7 @@ import { auditLog } from '../support/log-audit.js';
 import { aMemory, deleting, storing, UNLIMITED, updating } from '../support/memories.js';
 import { scrubbed } from '../support/scrubbed.js';
 import { ofMemories } from '../support/subjects.js';
+import { onlyOnSqlite } from '../support/test-store.js';
 
 const START_MS = 1_772_000_000_000;
 const ROWS = 6;
@@ -86,7 +87,9 @@ const update = (id: string, text: string) => updating(id, { content: text });
 const codes = (results: readonly { ok: boolean; error?: { code: string } }[]) =>
   results.map(({ ok, error }) => (ok ? 'ok' : error?.code));
 
-describe('a byte that the disk flips in an indexed column, or in an index', () => {
+const OF_FILES = onlyOnSqlite('it flips bytes of the file, and repairs the file');
+
+describe('a byte that the disk flips in an indexed column, or in an index', { skip: OF_FILES }, () => {
   for (const [where, text, code] of [
     ['the table', IN_TABLE, 'DATA_DAMAGED'],
     ['the index', IN_INDEX, 'DATABASE_ERROR'],
@@ -117,7 +120,7 @@ describe('a byte that the disk flips in an indexed column, or in an index', () =
   }
 });
 
-describe('a repair of the file', () => {
+describe('a repair of the file', { skip: OF_FILES }, () => {
   const repaired = (path: string) => {
     const done = repairDatabase({
       path,
@@ -275,7 +278,7 @@ describe('a repair of the file', () => {
   });
 });
 
-it('a self-check of the engine names damage, and the scrub reports it', async () => {
+it('a self-check of the engine names damage, and the scrub reports it', { skip: OF_FILES }, async () => {
   const { one: whole } = await damaged(IN_INDEX);
   await whole.store.close();
   const bytes = readFileSync(whole.path);

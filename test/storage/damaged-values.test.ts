@@ -4,6 +4,10 @@ import type { AnswerOf, Query } from '../../protocol/release.js';
 import { aMemory, linking, storing, updating } from '../support/memories.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
 import { scrubbed } from '../support/scrubbed.js';
+import { onlyOnSqlite } from '../support/test-store.js';
+
+/** A column of PostgreSQL holds values of its type. */
+const TYPED = onlyOnSqlite('a value has another type than its column');
 
 const START_MS = 1_772_000_000_000;
 const ORIGIN = 'peer-a/epocha';
@@ -36,7 +40,7 @@ const exclusiveOr = (hashes: readonly string[]): bigint =>
 const rewriting = (id: string, content: string) => updating(id, { content });
 
 describe('an operation whose columns are of another type', () => {
-  it('travels with the payload that it has, and is mended by the scrub', async () => {
+  it('travels with the payload that it has, and is mended by the scrub', { skip: TYPED }, async () => {
     const { one } = await filled('a', 4);
     const before = await one.read();
     one.db.exec('UPDATE operations SET payload = CAST(payload AS BLOB) WHERE origin_seq = 2');
@@ -48,7 +52,8 @@ describe('an operation whose columns are of another type', () => {
   });
 
   for (const column of ['subject', 'namespace', 'kind', 'hlc', 'payload_hash', 'prev_hash', 'seen']) {
-    it(`hinders no other, and comes back: ${column}`, async () => {
+    // The text of bytes is no vector of versions, and reads as an empty one, which this operation has.
+    it(`hinders no other, and comes back: ${column}`, { skip: column === 'seen' && TYPED }, async () => {
       const { one } = await filled('a', 4);
       const { one: other } = await filled('c', 3);
       const peer = replica('b', START_MS);
@@ -116,7 +121,7 @@ describe('a row of the log that is lost', () => {
 
 describe('a link whose signature is of another type', () => {
   for (const signature of ['7', "'text'", '1.5']) {
-    it(`is made anew, and the scrub goes on: ${signature}`, async () => {
+    it(`is made anew, and the scrub goes on: ${signature}`, { skip: TYPED }, async () => {
       const { one, ids } = await filled('a', 3);
       await one.run(linking(ids[0]!, ids[1]!));
       one.db.exec(`UPDATE memory_links SET signature = ${signature}`);
@@ -134,7 +139,8 @@ describe('a link whose signature is of another type', () => {
 
 describe('a digest that is none', () => {
   for (const digest of ['CAST(digest AS TEXT)', '7', 'zeroblob(31)', 'NULL']) {
-    it(`leaves the digests of the others as they are: ${digest}`, async () => {
+    const skip = /CAST|7/.test(digest) && TYPED;
+    it(`leaves the digests of the others as they are: ${digest}`, { skip }, async () => {
       const { one, ids } = await filled('a', 4);
       const ranges = Array.from({ length: 256 }, (_, range) => range);
       const subjects = async () =>

@@ -40,7 +40,8 @@ async function two(each: Case) {
 for (const each of CASES) {
   const { kind, id, namespace, table } = each;
   const subject = { kind: kind.name, id };
-  const where = table === 'records' ? `kind = '${kind.name}'` : table === 'memories' ? `id = '${id}'` : '1';
+  const where =
+    table === 'records' ? `kind = '${kind.name}'` : table === 'memories' ? `id = '${id}'` : 'TRUE';
   const count = ({ db }: Replica) => db.prepare(`SELECT count(*) FROM ${table} WHERE ${where}`).pluck().get();
 
   describe(`a subject of kind "${kind.name}"`, () => {

@@ -14,7 +14,7 @@ function put(
   rows: readonly (readonly [number, number, relation?: string, rest?: string])[],
 ) {
   const insert = db.prepare(
-    'INSERT OR IGNORE INTO memory_links (source_id, target_id, relation, created_at, rest) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO memory_links (source_id, target_id, relation, created_at, rest) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   db.exec('DELETE FROM memory_links');
   for (const [from, to, relation = 'reflects_on', rest = '{}'] of rows)

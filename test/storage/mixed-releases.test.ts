@@ -9,8 +9,7 @@ import { receiptKind } from '../../protocol/messages/receipt-kind.js';
 import { inboxOf } from '../../protocol/namespaces/mail.js';
 import { KINDS } from '../../protocol/release.js';
 import { aMemory, deleting, OPERATOR, tenant } from '../support/memories.js';
-import { type Replica, replica } from '../support/replicas.js';
-import { asSqlite } from '../support/test-store.js';
+import { type Replica, replica, upgradedTo } from '../support/replicas.js';
 import { aSticker, lampKind, MORE_KINDS, stickerKind } from '../support/throwaway-kinds.js';
 import { alike, HAVE, recordCase, rowOf, START_MS, sync } from './kind-cases.js';
 
@@ -134,7 +133,7 @@ describe('nodes of two releases', () => {
     assert.deepEqual(await readOf(beyond), [true, true]);
     older.nowMs += 1000;
     await older.run({ ...deleting(gone), archive: false });
-    const upgraded = replica('b', older.nowMs, asSqlite(older.db).serialize());
+    const upgraded = upgradedTo(KINDS, older);
     await upgraded.run({ kind: 'retry-parked', after: 0, skip: 0, limit: 10 });
     assert.deepEqual(await readOf(upgraded), [true]);
     await sync(upgraded, newer);
@@ -158,7 +157,7 @@ describe('nodes of two releases', () => {
       await lamp.put(newer, version);
     }
     await pass(newer, older);
-    const upgraded = replica('b', START_MS, asSqlite(older.db).serialize(), MORE_KINDS);
+    const upgraded = upgradedTo(MORE_KINDS, older);
     await upgraded.run({ kind: 'retry-parked', after: 0, skip: 0, limit: 10 });
     await alike(newer, upgraded);
     await lamp.drop(newer);

@@ -2,18 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
-import { openPostgres } from '../../storage/postgres/open-postgres.js';
 import { PostgresConnection } from '../../storage/postgres/postgres-connection.js';
-import { InlineStore } from '../../storage/sql/inline-store.js';
 import { storeContract } from '../contract/store-contract.js';
 import { temporaryFolder } from '../support/daemon-process.js';
-import { UNLIMITED } from '../support/memories.js';
+import { inlineStoreOnServer } from '../support/inline-store.js';
 import { PostgresServer, withoutServer } from '../support/postgres-server.js';
 import { run } from '../surface/cli/cli-process.js';
-
-const PEER = 'peer-0000000000000001';
-const START = { identity: { peerId: PEER }, nowMs: 1, freshEpoch: '00112233aabbccdd' };
 
 /** What the role of a daemon needs, as docs/postgres.md has it. */
 const GRANTS = /<<'SQL'\n(GRANT USAGE[\s\S]*?)^SQL$/m;
@@ -135,29 +129,6 @@ describe('schema-init', { skip: withoutServer }, () => {
     const owned = await server.database();
     assert.equal((await init(owned)).code, 0);
     await server.ask(nameOf(owned), grants);
-    const url = asRole(owned);
-    const place = { url, statementTimeoutMs: 30_000 };
-    let nowMs = 0;
-    const store = new InlineStore({
-      db: openPostgres(place, START),
-      clock: { nowMs: () => nowMs, monotonicMs: () => systemClock.monotonicMs() },
-      scheduler: systemScheduler,
-      random: systemRandom,
-      crypto: systemCrypto,
-      reportBug: (error) => {
-        throw error;
-      },
-      signer: null,
-      policy: UNLIMITED,
-      shared: false,
-    });
-    return {
-      store,
-      connect: () => new PostgresConnection({ ...place, readOnly: false }),
-      setNow: (ms) => {
-        nowMs = ms;
-      },
-      close: () => store.close(),
-    };
+    return inlineStoreOnServer(asRole(owned));
   });
 });

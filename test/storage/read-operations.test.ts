@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { it } from 'node:test';
+import type { Connection } from '../../storage/sql/connection.js';
 import { readOperations } from '../../storage/sql/queries/replication.js';
 import { Statements } from '../../storage/sql/statements.js';
-import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
-import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import { temporaryFolder } from '../support/daemon-process.js';
+import { openBeside } from '../support/test-store.js';
 import { run } from '../surface/cli/cli-process.js';
 
 const ROWS = 'SELECT * FROM operations WHERE origin';
@@ -13,7 +12,7 @@ const ROWS = 'SELECT * FROM operations WHERE origin';
 /** Statements during which another connection commits: once the heads were read, and before the rows are. */
 class Interrupted extends Statements {
   constructor(
-    db: SqliteConnection,
+    db: Connection,
     private readonly commit: () => void,
   ) {
     super(db);
@@ -29,8 +28,7 @@ it('a page of operations ends at the head of its moment, whatever is written mea
   const home = temporaryFolder('read-operations');
   const stored = await run(home, ['store', '--title', 'one', '--content', 'first']);
   assert.equal(stored.code, 0, stored.err);
-  const path = join(home, 'mnemesh.db');
-  const [writing, reading] = [openSqlite(path), openSqlite(path, { readonly: true })];
+  const [writing, reading] = [openBeside({ home }), openBeside({ home })];
   try {
     const head = writing.prepare('SELECT chain_head FROM log_state').pluck().get();
     const statements = new Interrupted(reading, () => {

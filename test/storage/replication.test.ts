@@ -7,7 +7,7 @@ import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import { aMemory, deleting, OPERATOR, storing, updating } from '../support/memories.js';
 import fc from '../support/properties.js';
 import { type Replica, replica, verified } from '../support/replicas.js';
-import { asSqlite } from '../support/test-store.js';
+import { asSqlite, onlyOnSqlite } from '../support/test-store.js';
 
 const START_MS = 1_772_000_000_000;
 const policy = {
@@ -49,6 +49,8 @@ const titleOf = async (one: Replica, id: string) => {
 };
 
 const rewriting = (id: string, content: string) => updating(id, { content });
+
+const COPIED = onlyOnSqlite('it puts back a copy of the bytes');
 
 describe('operations of other nodes', () => {
   it('make the same rows, and change nothing when they come again', async () => {
@@ -98,7 +100,7 @@ describe('operations of other nodes', () => {
     );
   });
 
-  it('that a database wrote after it was put back get numbers of their own', async () => {
+  it('that a database wrote after it was put back get numbers of their own', { skip: COPIED }, async () => {
     const [a, b] = [replica('a', START_MS), replica('b', START_MS)];
     const [shared, edited, gone] = [
       aMemory({ title: 'shared' }),
@@ -131,7 +133,7 @@ describe('operations of other nodes', () => {
     ]);
   });
 
-  it('under numbers that were given twice go on under others everywhere', async () => {
+  it('under numbers that were given twice go on under others everywhere', { skip: COPIED }, async () => {
     const [a, lost, written, late] = ['a', 'b', 'c', 'd'].map((name) => replica(name, START_MS)) as [
       Replica,
       Replica,

@@ -5,8 +5,7 @@ import { Kinds } from '../../protocol/kinds/kinds.js';
 import { headerHash } from '../../protocol/log/operation-log.js';
 import { KINDS } from '../../protocol/release.js';
 import { aMemory, storing } from '../support/memories.js';
-import { replica } from '../support/replicas.js';
-import { asSqlite } from '../support/test-store.js';
+import { replica, upgradedTo } from '../support/replicas.js';
 import { aSticker, MORE_KINDS, stickerKind, stickerKindOf } from '../support/throwaway-kinds.js';
 import { apply, recordCase, repair, rowOf, START_MS } from './kind-cases.js';
 
@@ -19,7 +18,7 @@ describe('an operation whose effect this release cannot read', () => {
     const made = recordCase(stickerKind, { id: 's', namespace: 'team' }, () => colour('ultraviolet'));
     await made.put(newer, 1);
     const held = newer.db.prepare('SELECT * FROM records').all();
-    const older = replica('a', START_MS, asSqlite(newer.db).serialize(), MORE_KINDS);
+    const older = upgradedTo(MORE_KINDS, newer);
     const subject = { kind: 'sticker', id: 's' };
     for (const dryRun of [true, false]) {
       const done = await repair(older, { subjects: [subject], dryRun });
@@ -53,7 +52,7 @@ describe('an operation whose effect this release cannot read', () => {
     assert.deepEqual((await oldest.apply(operations)).parked, [{ op_id, reason: 'unknown_kind' }]);
     assert.deepEqual((await older.apply(operations)).parked, [{ op_id, reason: 'invalid' }]);
     for (const held of [oldest, older]) {
-      const upgraded = replica('b', START_MS, asSqlite(held.db).serialize(), later);
+      const upgraded = upgradedTo(later, held);
       await upgraded.run({ kind: 'retry-parked', after: 0, skip: 0, limit: 10 });
       assert.equal(rowOf(upgraded, later.of('sticker'), 's')?.namespace, 'team');
       assert.deepEqual(upgraded.audit(), []);

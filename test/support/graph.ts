@@ -16,16 +16,25 @@ export const graphDatabase = (path = ':memory:'): Connection =>
     synchronous: 'OFF',
   });
 
+/** So many rows go with one statement. */
+const PAGE = 1000;
+
+const pagesOf = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / PAGE) }, (_, page) =>
+    all.slice(page * PAGE, (page + 1) * PAGE),
+  );
+
 /** Memories whose title is their id; with an owner they are private. */
 export function addMemories(db: Connection, ids: readonly string[], owner: string | null = null): void {
   db.exec("INSERT INTO namespaces (name) VALUES ('global') ON CONFLICT DO NOTHING");
   const insert = db.prepare(
     `INSERT INTO memories (id, tier, namespace, title, content, created_at, updated_at, metadata, ns_id)
-     SELECT ?, 'long', 'global', ?, 'a content', '${AT}', '${AT}', ?, ns_id FROM namespaces WHERE name = 'global'`,
+     SELECT value, 'long', 'global', value, 'a content', '${AT}', '${AT}', ?, ns_id
+     FROM json_each(?) CROSS JOIN namespaces WHERE name = 'global'`,
   );
   const metadata = JSON.stringify(owner === null ? {} : { agent_id: owner, scope: 'private' });
   db.transaction(() => {
-    for (const id of ids) insert.run(id, id, metadata);
+    for (const some of pagesOf(ids)) insert.run(metadata, JSON.stringify(some));
   })();
 }
 
@@ -36,12 +45,11 @@ export function addLinks(
 ): void {
   const insert = db.prepare(
     `INSERT INTO memory_links (source_id, target_id, relation, created_at, valid_from, observed_by)
-     VALUES (?, ?, ?, ?, ?, 'ai:writer')`,
+     SELECT value ->> '$[0]', value ->> '$[1]', value ->> '$[2]', value ->> '$[3]', value ->> '$[3]', 'ai:writer'
+     FROM json_each(?)`,
   );
   db.transaction(() => {
-    for (const [index, [source, target, relation]] of links.entries()) {
-      const at = new Date(Date.parse(AT) + index * 1000).toISOString();
-      insert.run(source, target, relation, at, at);
-    }
+    const rows = links.map((link, index) => [...link, new Date(Date.parse(AT) + index * 1000).toISOString()]);
+    for (const some of pagesOf(rows)) insert.run(JSON.stringify(some));
   })();
 }

@@ -57,6 +57,12 @@ export function replica(name: string, nowMs: number, image?: Buffer, kinds: Kind
   return replicaOver(db, nowMs, null, kinds);
 }
 
+/** The replica after its release became one that knows these kinds. */
+export function upgradedTo(kinds: Kinds, { db, nowMs }: Replica): Replica {
+  for (const sql of recordIndexes(kinds)) db.exec(sql);
+  return replicaOver(db, nowMs, null, kinds);
+}
+
 /** A replica over a database that is open already. */
 export function replicaOver(
   db: Connection,

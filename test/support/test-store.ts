@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Secret } from '../../node/config/secret.js';
 import type { Settings } from '../../node/config/settings.js';
 import type { DatabasePlace } from '../../storage/open/open.js';
+import { initialiseServer } from '../../storage/postgres/initialise-server.js';
 import { openPostgres } from '../../storage/postgres/open-postgres.js';
 import { PostgresConnection } from '../../storage/postgres/postgres-connection.js';
 import type { PostgresError } from '../../storage/postgres/postgres-errors.js';
 import type { Connection } from '../../storage/sql/connection.js';
+import type { WriterStart } from '../../storage/sql/database-setup.js';
 import type { OpenOptions } from '../../storage/sqlite/file-schema.js';
 import { openDatabase } from '../../storage/sqlite/open-database.js';
 import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
@@ -83,10 +87,50 @@ function created(name: string): 'made' | 'there' {
 
 let inMemory = 0;
 
-/** A path for a database in memory, which nobody else has. */
-function ownPath(): string {
+/** The address of a database in memory, which nobody else has. Its tables are there. */
+function ownStoreUrl(): string {
   inMemory += 1;
-  return `/memory/${process.pid}/${inMemory}`;
+  const name = nameOf(`/memory/${process.pid}/${inMemory}`);
+  administrate(`CREATE DATABASE ${name} TEMPLATE ${templateName()} STRATEGY file_copy`);
+  databases.set(name, 'made');
+  return serverUrl(name);
+}
+
+let template: string | null = null;
+
+/** Tests write it, to damage what they stored. */
+const ZEROBLOB = `CREATE FUNCTION zeroblob(length integer) RETURNS bytea LANGUAGE sql IMMUTABLE AS
+  $$ SELECT decode(repeat('00', length), 'hex') $$`;
+
+/** A database with all tables and no rows. */
+function templateName(): string {
+  if (template !== null) return template;
+  template = nameOf(`/memory/${process.pid}/template`);
+  databases.set(template, created(template));
+  const place = { url: serverUrl(template), statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  initialiseServer(place, { nowMs: 0, dim: null });
+  const db = openServer(place.url) as PostgresConnection;
+  db.script(ZEROBLOB);
+  db.close();
+  return template;
+}
+
+/** Takes a database away whose connection nobody holds any more, as memory goes. */
+const forgotten = new FinalizationRegistry<string>((name) => {
+  databases.delete(name);
+  administrate(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+});
+/** The collector sees nothing of what waits on the server, so it is told after so many databases. */
+const COLLECTED_EVERY = 20;
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function openInMemory(start: WriterStart): Connection {
+  const url = ownStoreUrl();
+  const db = openPostgres({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, start);
+  forgotten.register(db, new URL(url).pathname.slice(1));
+  if (inMemory % COLLECTED_EVERY === 0) collect();
+  return db;
 }
 
 const fileOf = (home: string): string => join(home, 'mnemesh.db');
@@ -115,7 +159,7 @@ export function withStoreUrl(home: string, extra: Record<string, string>): Recor
 export function onTestStore(settings: Settings): Settings {
   if (!onPostgres || settings.storeUrl !== null) return settings;
   const { dbPath } = settings;
-  return { ...settings, storeUrl: new Secret(storeUrlOf(dbPath === ':memory:' ? ownPath() : dbPath)) };
+  return { ...settings, storeUrl: new Secret(dbPath === ':memory:' ? ownStoreUrl() : storeUrlOf(dbPath)) };
 }
 
 /** Where the database of a file is. */
@@ -132,8 +176,8 @@ export const testPlace = (path: string): DatabasePlace =>
 /** Opens, creates or migrates a database of this process; with a path, that of other processes on the same file. */
 export function openTestDatabase(options: OpenOptions): Connection {
   if (!onPostgres) return openDatabase(options);
-  const url = storeUrlOf(options.path === ':memory:' ? ownPath() : options.path);
-  return openPostgres({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, options);
+  if (options.path === ':memory:') return openInMemory(options);
+  return openPostgres({ url: storeUrlOf(options.path), statementTimeoutMs: STATEMENT_TIMEOUT_MS }, options);
 }
 
 /** A plain connection beside the nodes of a home, of a file, or of a database of a server. */

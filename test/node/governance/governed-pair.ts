@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { approvalsRound } from '../../../actors/maintenance/approvals.js';
 import type { Caller } from '../../../node/identity/caller.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
@@ -10,9 +9,11 @@ import { runOperation } from '../../../node/pipeline/pipeline.js';
 import { systemClock, systemCrypto } from '../../../node/seams.js';
 import { headerHash } from '../../../protocol/log/operation-log.js';
 import type { WireOperation } from '../../../protocol/log/wire-operation.js';
+import type { Connection } from '../../../storage/sql/connection.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { verified } from '../../support/replicas.js';
 import { openTestNode } from '../../support/test-node.js';
+import { openBeside } from '../../support/test-store.js';
 import type { Row } from './governance-model.js';
 
 const BY_NAME = new Map<string, Operation>(OPERATIONS.map((operation) => [operation.name, operation]));
@@ -32,13 +33,13 @@ const callerOf = (agentId: string): Caller => ({
 export class GovernedNode {
   private constructor(
     private readonly node: Awaited<ReturnType<typeof openTestNode>>,
-    private readonly db: Database.Database,
+    private readonly db: Connection,
   ) {}
 
   static async open(): Promise<GovernedNode> {
     const dbPath = join(temporaryFolder('governed'), 'mnemesh.db');
     const node = await openTestNode({ dbPath, synchronous: 'OFF', requireAttestation: false });
-    return new GovernedNode(node, new Database(dbPath, { readonly: true }));
+    return new GovernedNode(node, openBeside({ path: dbPath }));
   }
 
   /** Runs an operation for an agent, as HTTP does. */
@@ -82,7 +83,10 @@ export class GovernedNode {
 
   /** Archived ids, the oldest first. */
   archived(): string[] {
-    return this.db.prepare('SELECT id FROM archived_memories ORDER BY rowid').pluck().all() as string[];
+    return this.db
+      .prepare('SELECT id FROM archived_memories ORDER BY archived_at, id')
+      .pluck()
+      .all() as string[];
   }
 
   /** Takes what another node has and this one has not, as a member of its mesh. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import type { SettingFlags } from '../../../node/config/load-settings.js';
 import { type InlineNode, openInlineNode } from '../../../node/runtime/inline-node.js';
+import type { Connection } from '../../../storage/sql/connection.js';
 import {
   agent,
   type Fields,
@@ -13,6 +12,7 @@ import {
 } from '../../coordination/coordination-node.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { HOSTILE_ANSWER, ModelServer } from '../../support/model-server.js';
+import { openBeside } from '../../support/test-store.js';
 import { until, within } from '../../support/wait.js';
 import { settingsFor } from '../runtime/support.js';
 
@@ -23,7 +23,7 @@ const TEXT =
 class Servers {
   readonly home = temporaryFolder('auto-tag');
   readonly open: InlineNode[] = [];
-  #db: Database.Database | null = null;
+  #db: Connection | null = null;
 
   async start(model: ModelServer, flags: SettingFlags = {}): Promise<InlineNode> {
     const llm = { llmBackend: 'local-native', llmBaseUrl: model.url, llmModel: 'scripted' } as const;
@@ -33,8 +33,8 @@ class Servers {
     return node;
   }
 
-  get db(): Database.Database {
-    this.#db ??= new Database(join(this.home, 'mnemesh.db'), { timeout: 5000 });
+  get db(): Connection {
+    this.#db ??= openBeside({ home: this.home });
     return this.#db;
   }
 
@@ -56,7 +56,7 @@ class Servers {
 }
 
 /** Queues what a store would have queued. */
-function queueFor(db: Database.Database, memoryId: string, caller: string): void {
+function queueFor(db: Connection, memoryId: string, caller: string): void {
   const at = new Date().toISOString();
   db.prepare(
     `INSERT INTO jobs (id, type, state, caller, local, input, due_at, created_at, runs, attempts, interruptions, waits, steps)

@@ -12,6 +12,7 @@ import {
 } from '../../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../../protocol/base/result.js';
 import { JobsNode } from '../../support/jobs-node.js';
+import { onPostgres } from '../../support/test-store.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -418,6 +419,8 @@ describe('jobs', () => {
     await node.pass(3000);
     await running.stop();
     assert.equal(seen.size, 100, 'every agent has had its turn before any has had all');
+    // The other engine has plans of another form.
+    if (onPostgres) return;
     const plan = node.db
       .prepare(
         "EXPLAIN QUERY PLAN SELECT min(caller) FROM jobs WHERE state = 'queued' AND type = 'tag' AND caller > 'a'",

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Settings } from '../../../node/config/settings.js';
+import { databaseName } from '../../../node/config/store-url.js';
 import { LOCAL_PROTOCOL, type LocalCall } from '../../../node/local/messages.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import type { Services } from '../../../node/pipeline/call.js';
@@ -28,14 +29,13 @@ export class FakeDaemon {
 
   private constructor(private readonly services: Services) {}
 
-  static async listen(
-    { home, dbPath }: Settings,
-    services: Services,
-    holder = 'daemon:fake',
-  ): Promise<FakeDaemon> {
+  static async listen(settings: Settings, services: Services, holder = 'daemon:fake'): Promise<FakeDaemon> {
     const fake = new FakeDaemon(services);
     fake.server.on('connection', (socket) => void fake.serve(socket));
-    await listenPrivately(fake.server, new SocketNames(home, dbPath, systemCrypto).pathOf(holder));
+    await listenPrivately(
+      fake.server,
+      new SocketNames(settings.home, databaseName(settings), systemCrypto).pathOf(holder),
+    );
     return fake;
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Settings } from '../../../node/config/settings.js';
+import { databaseName } from '../../../node/config/store-url.js';
 import { installSeed } from '../../../node/identity/key-files.js';
 import { LocalRunner } from '../../../node/local/local-runner.js';
 import { LocalSurface } from '../../../node/local/local-surface.js';
@@ -112,8 +113,9 @@ class Scene {
 
   /** The product's own surface of a daemon. */
   async surface(): Promise<LocalSurface> {
-    const { home, dbPath } = this.settings;
-    const path = new SocketNames(home, dbPath, systemCrypto).pathOf('daemon:surface');
+    const path = new SocketNames(this.settings.home, databaseName(this.settings), systemCrypto).pathOf(
+      'daemon:surface',
+    );
     const parts = {
       services: await this.services(),
       operations: OPERATIONS,

@@ -8,6 +8,7 @@ import { startDaemon } from '../../../node/runtime/daemon.js';
 import { openInlineNode } from '../../../node/runtime/inline-node.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { OPERATOR } from '../../support/memories.js';
+import { onPostgres } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
 import { ask, BesideDatabase, settingsFor } from './support.js';
 
@@ -89,6 +90,6 @@ describe('a one-shot command', () => {
     assert.equal(beside.owner(), null);
     beside.close();
     await node.close();
-    assert.ok(existsSync(settingsFor(home).dbPath));
+    assert.ok(onPostgres || existsSync(settingsFor(home).dbPath));
   });
 });

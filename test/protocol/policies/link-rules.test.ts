@@ -128,7 +128,7 @@ it('a link of memories that the caller does not see is not found, whatever the r
   const [open, closed] = [node.stored('open', AGENT), node.stored('closed', AGENT)];
   for (const end of [open, closed])
     node.db
-      .prepare(`UPDATE memories SET metadata = json_set(metadata, '$.scope', 'private') WHERE id = ?`)
+      .prepare(`UPDATE memories SET metadata = replace(metadata, '{', '{"scope":"private",') WHERE id = ?`)
       .run(end);
   const hidden = { ...commandOf('link', open, closed), viewer: tenant('ai:stranger') } as Command;
   assert.equal(node.refused(hidden).code, 'NOT_FOUND');

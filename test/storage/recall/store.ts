@@ -49,7 +49,7 @@ export class TestStore {
 
   #addOne(row: TestRow): number {
     const namespace = row.namespace ?? 'global';
-    this.database.prepare('INSERT OR IGNORE INTO namespaces (name) VALUES (?)').run(namespace);
+    this.database.prepare('INSERT INTO namespaces (name) VALUES (?) ON CONFLICT DO NOTHING').run(namespace);
     this.#added += 1;
     const { lastInsertRowid } = this.#insert.run({
       id: `${namespace} ${row.title} ${this.#added}`,
