@@ -415,6 +415,14 @@ export const listLimit = (usual: number, max: number, what = 'rows') =>
 /** Tags to filter by. */
 export const tagFilter = wordList(limits.TAGS_MAX).describe('Only memories with any of these tags');
 
+const KIND_WORDS: ReadonlySet<string> = new Set(['all', ...KINDS]);
+export const kindFilter = wordList(KINDS.length + 1)
+  .refine(
+    (words) => words.every((word) => KIND_WORDS.has(word.toLowerCase())),
+    `must be kinds: all, ${KINDS.join(', ')}`,
+  )
+  .describe('Only these kinds of memories');
+
 const FORMATS = ['json', 'toon', 'toon_compact'] as const;
 export const format = z.enum(FORMATS).describe('Shape of the answer');
 

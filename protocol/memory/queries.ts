@@ -155,6 +155,8 @@ export interface MemoryFilter {
   readonly until: Instant | null;
   /** A memory matches with any of these tags. */
   readonly tags: readonly string[];
+  /** Null and absent mean every kind. */
+  readonly kinds?: readonly string[] | null;
   readonly agentId: AgentId | null;
   readonly viewer: Viewer;
   readonly now: Instant;

@@ -39,12 +39,14 @@ export function memoryFilter(alias: string, filter: MemoryFilter): FilterSql {
     clauses.push(place.sql);
     Object.assign(parameters, place.parameters);
   }
+  const { kinds = null } = filter;
   const others = {
     tier: filter.tier,
     min_priority: filter.minPriority,
     since: filter.since,
     until: filter.until,
     agent_id: filter.agentId,
+    kinds: kinds === null ? null : JSON.stringify(kinds),
     tags: filter.tags.length === 0 ? null : JSON.stringify(filter.tags),
   };
   if (Object.values(others).some((value) => value !== null)) {
@@ -52,6 +54,7 @@ export function memoryFilter(alias: string, filter: MemoryFilter): FilterSql {
       `(@tier IS NULL OR ${alias}.tier = @tier)
        AND (@min_priority IS NULL OR ${alias}.priority >= @min_priority)
        AND (@since IS NULL OR ${alias}.created_at >= @since) AND (@until IS NULL OR ${alias}.created_at <= @until)
+       AND (@kinds IS NULL OR ${alias}.memory_kind IN (SELECT value FROM json_each(@kinds)))
        AND (@agent_id IS NULL OR ${alias}.owner_id = @agent_id)
        AND (@tags IS NULL OR EXISTS (SELECT 1 FROM json_each(${alias}.tags) tag
          WHERE tag.value IN (SELECT value FROM json_each(@tags))))`,

@@ -194,15 +194,11 @@ function common(query: Query) {
   return {
     namespace: filled(query['namespace']),
     tags: filled(query['tag']),
+    kinds: filled(query['kind']),
     since: instantOf(query['since'] ?? '') ?? undefined,
     until: instantOf(query['until'] ?? '') ?? undefined,
   };
 }
-
-const ofKind = (query: Query, rows: readonly MemoryRow[]): readonly MemoryRow[] =>
-  query['kind'] === undefined || query['kind'] === ''
-    ? rows
-    : rows.filter(({ kind }) => kind === query['kind']);
 
 async function listed(query: Query, from: string | null, signal: AbortSignal): Promise<Page> {
   const input: Operations['memory_list']['input'] = {
@@ -220,10 +216,7 @@ async function listed(query: Query, from: string | null, signal: AbortSignal): P
       : below.length > 0
         ? `Namespaces below it hold memories: ${below.join(', ')}. Name it with /** to see them.`
         : '';
-  const rows = ofKind(
-    query,
-    answer.memories.map((memory) => memoryRow(memory)),
-  );
+  const rows = answer.memories.map((memory) => memoryRow(memory));
   return { rows, next: answer.next_cursor ?? null, note };
 }
 
@@ -241,10 +234,7 @@ async function searched(query: Query, from: string | null, signal: AbortSignal):
     },
     { signal },
   );
-  const rows = ofKind(
-    query,
-    answer.results.map((memory) => memoryRow(memory)),
-  );
+  const rows = answer.results.map((memory) => memoryRow(memory));
   return { rows, next: answer.truncated === true ? String(offset + answer.count) : null, note: '' };
 }
 
@@ -254,7 +244,6 @@ async function recalled(query: Query, signal: AbortSignal): Promise<Page> {
     {
       ...common(query),
       context: query['q'] ?? '',
-      kinds: filled(query['kind']),
       limit: RECALLED_MAX,
       content: 'passage',
       verbose_provenance: true,

@@ -2,14 +2,13 @@ import { z } from 'zod';
 import * as limits from '../../../protocol/base/limits.js';
 import { ageSeconds, instantAfter } from '../../../protocol/base/time.js';
 import { CONFIDENCE_TIERS } from '../../../protocol/memory/confidence.js';
-import { KINDS } from '../../../protocol/memory/memory.js';
 import type { RecallFilter } from '../../../protocol/memory/recall-request.js';
 import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
+import { kindsOf } from '../shared/filter.js';
 
 /** Each kind, and the word for all of them. */
-const KIND_WORDS: ReadonlySet<string> = new Set(['all', ...KINDS]);
 
 /** The input of a recall (reference-http §4.1, reference-mcp-cli §1.2). */
 export const recallInput = z.object({
@@ -40,14 +39,7 @@ export const recallInput = z.object({
     .max(256)
     .describe('Recent lines of the conversation, which count 30 % of the query')
     .optional(),
-  kinds: fields
-    .wordList(KINDS.length + 1)
-    .refine(
-      (words) => words.every((word) => KIND_WORDS.has(word.toLowerCase())),
-      `must be kinds: all, ${KINDS.join(', ')}`,
-    )
-    .describe('Only these kinds of memories')
-    .optional(),
+  kinds: fields.kindFilter.optional(),
   has_citations: z.boolean().describe('Only memories with citations').optional(),
   source_uri_prefix: fields.sourceUriPrefix.optional(),
   confidence_tier: z
@@ -103,12 +95,6 @@ export function recallScope(call: ReadCall, input: RecallInput): RecallScope {
       includeArchived: input.include_archived === true,
     },
   };
-}
-
-/** No words and `all` mean every kind; words that name no kind match nothing. */
-function kindsOf(words: readonly string[] | undefined): readonly string[] | null {
-  const kinds = (words ?? []).map((word) => word.toLowerCase());
-  return kinds.length === 0 || kinds.includes('all') ? null : kinds;
 }
 
 /** The session of a recall; null where it names none. */

@@ -18,6 +18,7 @@ export const filterFields = {
   since: fields.pastBegin.describe('Only memories created since this RFC 3339 instant').optional(),
   until: fields.pastEnd.describe('Only memories created until this RFC 3339 instant').optional(),
   tags: fields.tagFilter.optional(),
+  kinds: fields.kindFilter.optional(),
   agent_id: fields.agentId.describe('Only memories of this agent').optional(),
 } as const;
 
@@ -33,6 +34,12 @@ export function omittedDamaged({ damaged }: LeftOut): { readonly omitted_damaged
   return damaged === undefined ? {} : { omitted_damaged: damaged.length };
 }
 
+/** No words and `all` mean every kind. */
+export function kindsOf(words: readonly string[] | undefined): readonly string[] | null {
+  const kinds = (words ?? []).map((word) => word.toLowerCase());
+  return kinds.length === 0 || kinds.includes('all') ? null : kinds;
+}
+
 /** The store's filter for the parsed fields. */
 export function filterFor(call: ReadCall, input: z.output<typeof filterSchema>): MemoryFilter {
   return {
@@ -42,6 +49,7 @@ export function filterFor(call: ReadCall, input: z.output<typeof filterSchema>):
     since: input.since ?? null,
     until: input.until ?? null,
     tags: input.tags ?? [],
+    kinds: kindsOf(input.kinds),
     agentId: input.agent_id ?? null,
     viewer: call.caller.viewer,
     now: call.now,

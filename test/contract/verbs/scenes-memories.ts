@@ -37,6 +37,7 @@ const FILTERS: readonly Partial<MemoryFilter>[] = [
   { since: at(2), until: at(5) },
   { tags: ['Ä', 'zwei'] },
   { agentId: 'ai:alice' },
+  { kinds: ['decision', 'reflection'] },
   { limit: 2, offset: 1 },
   { viewer: ALICE, tags: ['one'], namespace: 'team/docs', tier: 'long', minPriority: 1, agentId: 'ai:alice' },
   { viewer: WITHIN },

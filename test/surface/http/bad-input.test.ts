@@ -357,6 +357,7 @@ const BAD_QUERIES: readonly [string, string][] = [
   ['VALIDATION_FAILED', 'limit='],
   ['VALIDATION_FAILED', 'offset=1000000001'],
   ['VALIDATION_FAILED', 'min_priority=11'],
+  ['VALIDATION_FAILED', 'kinds=nothing'],
   ['VALIDATION_FAILED', 'since=yesterday'],
   ['VALIDATION_FAILED', 'since=2026-02-30'],
   ['VALIDATION_FAILED', 'since=2026-01'],

@@ -76,8 +76,14 @@ test('answers 409 with the existing id for a taken title', async () => {
 });
 
 test('lists with filters from the query, coerced to their types', async () => {
-  await store('low', { namespace: 'lists', priority: 1, tags: ['a'] });
-  await store('high', { namespace: 'lists', priority: 9, tags: ['b', 'c'] });
+  await store('low', { namespace: 'lists', priority: 1, tags: ['a'], content: 'harbour' });
+  await store('high', {
+    namespace: 'lists',
+    priority: 9,
+    tags: ['b', 'c'],
+    kind: 'decision',
+    content: 'harbour',
+  });
   const titles = async (query: string) => {
     const answer = await node.send('GET', `/api/v1/memories?namespace=lists&${query}`, undefined, ALICE);
     assert.equal(answer.status, 200, answer.text);
@@ -89,6 +95,20 @@ test('lists with filters from the query, coerced to their types', async () => {
   assert.deepEqual(await titles('min_priority=5'), ['high']);
   assert.deepEqual(await titles('tags=a,c'), ['high', 'low']);
   assert.deepEqual(await titles('tags=a'), ['low']);
+  assert.deepEqual(await titles('kinds=decision'), ['high']);
+  assert.deepEqual(await titles('kinds=observation,Decision'), ['high', 'low']);
+  assert.deepEqual(await titles('kinds=all'), ['high', 'low']);
+  assert.deepEqual(await titles('kinds=concept'), []);
+  const found = await node.send(
+    'GET',
+    '/api/v1/search?q=harbour&namespace=lists&kinds=decision',
+    undefined,
+    ALICE,
+  );
+  assert.deepEqual(
+    (found.json!['results'] as { title: string }[]).map(({ title }) => title),
+    ['high'],
+  );
   assert.deepEqual(await titles('agent_id=alice'), ['high', 'low'], 'a filter, for whoever asks');
   assert.deepEqual(await titles('agent_id=bob'), []);
 });
