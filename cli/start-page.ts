@@ -22,6 +22,8 @@ interface HomeState {
   readonly memories: number;
   readonly namespaces: number;
   readonly daemon: boolean;
+  /** True where the database is still to be made. */
+  readonly unmade: boolean;
 }
 
 /** What the program shows without a command: what is here, and what can be done next. It makes nothing. */
@@ -36,21 +38,28 @@ async function start(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const state = await stateOf(settings, flagValue(parsed, 'agent-id') ?? null);
   if (!state.ok) return failed(state.error);
   const { home } = settings;
+  const { unmade, ...here } = state.value;
   const db = databaseName(settings);
   await terminal.print(
     isSet(parsed, 'json')
-      ? `${JSON.stringify({ version: VERSION, home, db, ...state.value })}\n`
-      : page(settings, state.value, terminal.columns),
+      ? `${JSON.stringify({ version: VERSION, home, db, ...here })}\n`
+      : page(settings, { ...here, unmade }, terminal.columns),
   );
   return ok(0);
+}
+
+async function isUnmade(settings: Settings): Promise<boolean> {
+  if (settings.storeUrl === null) return isAbsent(settings);
+  const { hasNoTables } = await import('../node/threads/open-database.js');
+  return hasNoTables(settings);
 }
 
 async function stateOf(settings: Settings, agentId: string | null): Promise<Result<HomeState>> {
   const daemon = await findDaemon(settings, systemCrypto, systemScheduler);
   daemon?.close();
-  if (daemon === null && (settings.dbPath === ':memory:' || isAbsent(settings))) {
-    return ok({ memories: 0, namespaces: 0, daemon: false });
-  }
+  const nothing = { memories: 0, namespaces: 0, daemon: false };
+  if (daemon === null && settings.dbPath === ':memory:') return ok({ ...nothing, unmade: false });
+  if (daemon === null && (await isUnmade(settings))) return ok({ ...nothing, unmade: true });
   const runner = openRunner(settings, async () => {
     const { NO_CATALOGUE, openInlineNode } = await import('../node/runtime/inline-node.js');
     return openInlineNode(settings, 'cli', NO_CATALOGUE);
@@ -66,7 +75,7 @@ async function stateOf(settings: Settings, agentId: string | null): Promise<Resu
       readonly total: number;
       readonly by_namespace: readonly unknown[];
     };
-    return ok({ memories: total, namespaces: namespaces.length, daemon: daemon !== null });
+    return ok({ memories: total, namespaces: namespaces.length, daemon: daemon !== null, unmade: false });
   } finally {
     await runner.close();
   }
@@ -93,8 +102,14 @@ const MORE: readonly HelpRow[] = [
   ['help --all', 'All commands'],
 ];
 
-function page(settings: Settings, { memories, namespaces, daemon }: HomeState, columns: number): string {
+function page(
+  settings: Settings,
+  { memories, namespaces, daemon, unmade }: HomeState,
+  columns: number,
+): string {
   const held = `${number(memories)}, in ${number(namespaces)} ${namespaces === 1 ? 'namespace' : 'namespaces'}`;
+  const made =
+    settings.storeUrl === null ? 'made by the first command' : 'its tables are made by the first command';
   return helpText(
     {
       summary: `${PROGRAM} ${VERSION}: a memory for agents`,
@@ -103,10 +118,7 @@ function page(settings: Settings, { memories, namespaces, daemon }: HomeState, c
         {
           title: 'Here',
           rows: [
-            [
-              'data',
-              isAbsent(settings) ? `${settings.dbPath} (made by the first command)` : databaseName(settings),
-            ],
+            ['data', unmade ? `${databaseName(settings)} (${made})` : databaseName(settings)],
             ['memories', memories === 0 ? 'none' : held],
             ['kept', keptFor(settings)],
             ['daemon', daemon ? 'runs' : 'does not run; HTTP, a mesh and background work need it: serve'],

@@ -1,3 +1,4 @@
+import { serverSchemaVersion } from '../../storage/open/inspect-server.js';
 import { type DatabasePlace, openForWriting } from '../../storage/open/open.js';
 import type { Connection } from '../../storage/sql/connection.js';
 import type { Settings } from '../config/settings.js';
@@ -10,6 +11,12 @@ export function placeOf(settings: Settings): DatabasePlace {
   if (storeUrl === null) return { engine: 'sqlite', path: dbPath, synchronous };
   const auditHeadPath = `${besideDatabase(settings)}.audit-head`;
   return { engine: 'postgres', url: storeUrl.reveal(), statementTimeoutMs, auditHeadPath };
+}
+
+/** True where the database is one of a server, and nothing has made its tables yet. Throws StartRefusedError. */
+export function hasNoTables(settings: Settings): boolean {
+  const place = placeOf(settings);
+  return place.engine === 'postgres' && serverSchemaVersion(place) === 0;
 }
 
 /** Opens, creates or migrates a database under the id of this machine. Throws DatabaseRefusedError. */

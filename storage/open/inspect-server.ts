@@ -62,6 +62,16 @@ export function inspectServer(
   }
 }
 
+/** The schema version of a database on a server; 0 where it has no tables yet. Throws StartRefusedError. */
+export function serverSchemaVersion(place: Extract<DatabasePlace, { engine: 'postgres' }>): number {
+  const db = connect({ ...place, readOnly: true }, () => {});
+  try {
+    return postgresSchemaVersion(db);
+  } finally {
+    db.close();
+  }
+}
+
 function factsOf(
   db: PostgresConnection,
   headPath: string,

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Secret } from '../../node/config/secret.js';
 import type { Settings } from '../../node/config/settings.js';
+import { shownStoreUrl } from '../../node/config/store-url.js';
 import type { DatabasePlace } from '../../storage/open/open.js';
 import { initialiseServer } from '../../storage/postgres/initialise-server.js';
 import { openPostgres } from '../../storage/postgres/open-postgres.js';
@@ -196,6 +197,26 @@ const openServer = (url: string): Connection =>
 export function asSqlite(db: Connection): SqliteConnection {
   if (db instanceof SqliteConnection) return db;
   throw new Error('this test is about a file of SQLite: leave it out with onlyOnSqlite');
+}
+
+/** Lets a test change the audit chain, which only grows otherwise. */
+export function letAuditChange(db: Connection): void {
+  db.exec(
+    onPostgres
+      ? 'DROP TRIGGER IF EXISTS signed_events_no_change ON signed_events'
+      : 'DROP TRIGGER IF EXISTS signed_events_no_update; DROP TRIGGER IF EXISTS signed_events_no_delete;',
+  );
+}
+
+/** How the database of a home is called where people read it. */
+export const shownStore = (home: string): string =>
+  onPostgres ? shownStoreUrl(new Secret(storeUrlOf(fileOf(home)))) : fileOf(home);
+
+/** Makes the database of a home one that cannot be used: a file of other bytes, or a server that does not run; the variables for it. */
+export function unusableStore(home: string): Record<string, string> {
+  if (onPostgres) return { SVC_STORE_URL: 'postgres://postgres@127.0.0.1:1/none' };
+  writeFileSync(fileOf(home), 'no database, but long enough to be looked at'.repeat(100));
+  return {};
 }
 
 /** The folder of the journals of imports beside the database of a home; null before the first import. */

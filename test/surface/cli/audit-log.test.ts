@@ -8,7 +8,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type AuditPreset, auditPolicyOf, auditPresetOf } from '../../../node/config/audit-policy.js';
@@ -18,10 +17,10 @@ import { auditLog } from '../../../node/runtime/audit-log-duty.js';
 import type { DutyParts } from '../../../node/runtime/duty.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { openTestNode } from '../../support/test-node.js';
+import { letAuditChange, openBeside } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
 import { commandsIn } from './cli-process.js';
 
-const Database = createRequire(import.meta.url)('better-sqlite3') as typeof import('better-sqlite3');
 type Audited = Awaited<ReturnType<typeof homeWithLog>>;
 
 /** A home whose daemon wrote an audit log of two registrations, and ended. */
@@ -98,15 +97,13 @@ describe('the audit log', { timeout: 180_000 }, () => {
     };
     assert.deepEqual([trail['truncation'], trail.witness.state], ['none', 'agrees']);
     assert.ok(trail.witness.compared >= 2);
-    const db = new Database(join(home, 'mnemesh.db'));
-    db.exec(
-      'DROP TRIGGER IF EXISTS signed_events_no_update; DROP TRIGGER IF EXISTS signed_events_no_delete;',
-    );
+    const db = openBeside({ home });
+    letAuditChange(db);
     const last = db.prepare('SELECT * FROM signed_events ORDER BY sequence DESC LIMIT 1').get() as Record<
       string,
       unknown
     >;
-    const head = join(home, 'mnemesh.db.audit-head');
+    const head = join(home, readdirSync(home).find((name) => name.endsWith('.audit-head'))!);
     const kept = readFileSync(head);
     try {
       db.prepare('DELETE FROM signed_events WHERE sequence = ?').run(last['sequence']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { folderNamespace } from '../../../cli/sessions/folder-namespace.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { onlyOnSqlite } from '../../support/test-store.js';
+import { shownStore, unusableStore } from '../../support/test-store.js';
 import { commandsIn, run } from './cli-process.js';
 
 type Row = Record<string, unknown>;
@@ -36,7 +36,7 @@ describe('boot', { timeout: 120_000 }, () => {
   it('prints where it looked, and a line for each memory', async () => {
     const lines = (await boot()).trimEnd().split('\n');
     assert.match(lines[0]!, /^# mnemesh \S+: ok$/);
-    assert.match(lines[1]!, /^# db: \S+mnemesh\.db \(schema v55, 3 memories\)$/);
+    assert.equal(lines[1], `# db: ${shownStore(home)} (schema v55, 3 memories)`);
     assert.match(lines[2]!, /^# tier: keyword \(embedder none, reranker none, llm none\)$/);
     assert.match(lines[3]!, /^# latency: \d+ ms$/);
     assert.equal(lines[4], '# namespace: harbour (2 shown)');
@@ -45,7 +45,7 @@ describe('boot', { timeout: 120_000 }, () => {
     assert.equal(lines.length, 7);
   });
 
-  it('gives the whole report as JSON', { skip: onlyOnSqlite('it is about the file') }, async () => {
+  it('gives the whole report as JSON', async () => {
     const { memories, version, latency_ms, ...rest } = await report();
     assert.deepEqual(
       (memories as Row[]).map(({ title, content }) => [title, content]),
@@ -58,7 +58,7 @@ describe('boot', { timeout: 120_000 }, () => {
     assert.equal(typeof latency_ms, 'number');
     assert.deepEqual(rest, {
       status: 'ok',
-      db_path: join(home, 'mnemesh.db'),
+      db_path: shownStore(home),
       schema_version: 'v55',
       schema_supported: 'v55',
       total_memories: '3',
@@ -181,21 +181,19 @@ describe('boot', { timeout: 120_000 }, () => {
     assert.deepEqual(await titles('ai:bob'), ['common']);
   });
 
-  it('ends with 0 where the node cannot be asked, and says why', {
-    skip: onlyOnSqlite('it is about the file'),
-  }, async () => {
+  it('ends with 0 where the node cannot be asked, and says why', async () => {
     const broken = temporaryFolder('boot-broken');
-    writeFileSync(join(broken, 'mnemesh.db'), 'no database');
-    const warned = await run(broken, ['boot', '--json']);
+    const env = unusableStore(broken);
+    const warned = await run(broken, ['boot', '--json'], { env });
     assert.equal(warned.code, 0);
     const said = JSON.parse(warned.out) as Row;
     assert.equal(said['status'], 'warn');
     assert.match(String(said['note']), /database/);
     assert.deepEqual(said['memories'], []);
-    assert.match((await run(broken, ['boot'])).out, /^# mnemesh \S+: warn\n[\s\S]*# note: /);
-    assert.equal((await run(broken, ['boot', '--quiet'])).out, '');
+    assert.match((await run(broken, ['boot'], { env })).out, /^# mnemesh \S+: warn\n[\s\S]*# note: /);
+    assert.equal((await run(broken, ['boot', '--quiet'], { env })).out, '');
     writeFileSync(join(broken, 'config.toml'), 'schema_version = "two');
-    assert.match((await run(broken, ['boot'])).out, /: warn\n/);
+    assert.match((await run(broken, ['boot'], { env })).out, /: warn\n/);
   });
 
   it('refuses words that it does not know', async () => {

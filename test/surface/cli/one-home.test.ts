@@ -12,7 +12,9 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../../support/daemon-process.js';
-import { onlyOnSqlite } from '../../support/test-store.js';
+
+/** What keeps a process on its file on every store. */
+const A_FILE = { SVC_STORE_URL: '' };
 
 /** Runs a command as a user would. */
 function run(words: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {
@@ -27,7 +29,7 @@ function writer(home: string, cwd: string, extra: Record<string, string> = {}): 
   return out.includes('DAEMON_UNREACHABLE') ? `${said}, though a daemon runs` : said;
 }
 
-describe('a home', { skip: onlyOnSqlite('it is about the file') }, () => {
+describe('a home', () => {
   it('is one node however its path is spelled', async (t) => {
     const top = temporaryFolder('one-home');
     const home = join(top, 'home');
@@ -56,7 +58,7 @@ describe('a home', { skip: onlyOnSqlite('it is about the file') }, () => {
   });
 });
 
-describe('the folder of the user', { skip: onlyOnSqlite('it is about the file') }, () => {
+describe('the folder of the user', () => {
   it('is that of the account where HOME is empty', () => {
     const usual = process.env['HOME'];
     process.env['HOME'] = '';
@@ -79,7 +81,11 @@ describe('the folder of the user', { skip: onlyOnSqlite('it is about the file') 
       ['archive', 'list'],
       ['stats'],
     ]) {
-      const { code, errors } = run([...command, '--db', absent], cleanEnvironment(join(home, 'node')), home);
+      const { code, errors } = run(
+        [...command, '--db', absent],
+        cleanEnvironment(join(home, 'node'), A_FILE),
+        home,
+      );
       assert.notEqual(code, 0, command.join(' '));
       assert.match(errors, /there is no database/, command.join(' '));
     }
@@ -90,7 +96,7 @@ describe('the folder of the user', { skip: onlyOnSqlite('it is about the file') 
     const home = temporaryFolder('tilde');
     writeFileSync(join(home, 'c.toml'), '[storage]\ndefault_namespace = "from/file"\n', { mode: 0o600 });
     const env = {
-      ...cleanEnvironment(join(home, 'node')),
+      ...cleanEnvironment(join(home, 'node'), A_FILE),
       HOME: home,
       SVC_CONFIG: '~/c.toml',
       SVC_DB: '~/own.db',

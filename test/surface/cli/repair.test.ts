@@ -48,7 +48,7 @@ const failureOf = (err: string) => JSON.parse(err) as { code: string; damaged_id
 
 describe('mnemesh repair', { timeout: 120_000 }, () => {
   it('brings a file with a damaged row and index back, which doctor asks for', {
-    skip: onlyOnSqlite('it is about the file'),
+    skip: onlyOnSqlite('a byte of the file is flipped'),
   }, async () => {
     const { home, db, id, flip } = await damaged('repair');
     flip();

@@ -4,8 +4,8 @@ import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
-import { onlyOnSqlite } from '../../support/test-store.js';
+import { cleanEnvironment, MAIN, temporaryFolder, withFile } from '../../support/daemon-process.js';
+import { shownStore } from '../../support/test-store.js';
 import { event } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
@@ -23,15 +23,13 @@ async function printed(child: ChildProcessWithoutNullStreams, pattern: RegExp): 
 }
 
 describe('serve', () => {
-  it('prints its address, where the data lives and commands that work, and ends with 0 at the first signal', {
-    skip: onlyOnSqlite('it is about the file'),
-  }, async () => {
+  it('prints its address, where the data lives and commands that work, and ends with 0 at the first signal', async () => {
     const home = temporaryFolder('serve');
     const child = serve(home);
     const out = await printed(child, /recall .*\n/);
     const url = /listens on (http:\/\/127\.0\.0\.1:\d+)\n/.exec(out)?.[1];
     assert.ok(url !== undefined, out);
-    assert.ok(out.includes(`data: ${home}/mnemesh.db\nmemories are kept 90 days after their last use; `));
+    assert.ok(out.includes(`data: ${shownStore(home)}\nmemories are kept 90 days after their last use; `));
     const commands = out.split('\n').filter((line) => line.startsWith('  '));
     assert.equal(commands.length, 3);
     assert.doesNotMatch(out, /another daemon/);
@@ -61,19 +59,17 @@ describe('serve', () => {
     assert.equal(code, 0);
   });
 
-  it('shows commands that reach this node from a terminal without its variables', {
-    skip: onlyOnSqlite('it is about the file'),
-  }, async () => {
+  it('shows commands that reach this node from a terminal without its variables', async () => {
     const place = temporaryFolder('serve hints');
     const elsewhere = temporaryFolder('serve-elsewhere');
-    const environment = cleanEnvironment(elsewhere);
+    const environment = cleanEnvironment(elsewhere, { SVC_STORE_URL: '' });
     for (const [home, variables, args] of [
       ['a', {}, []],
       ['b', { SVC_KEY_DIR: join(place, 'b keys'), SVC_DB: join(place, 'b.db') }, []],
       ['c', { SVC_NO_CONFIG: '1' }, ['--db', join(place, "c's.db")]],
     ] as const) {
       const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...args], {
-        env: cleanEnvironment(join(place, home), variables),
+        env: cleanEnvironment(join(place, home), withFile(args, variables)),
       });
       const out = await printed(child, /recall .*\n/);
       const commands = out.split('\n').filter((line) => line.startsWith('  '));

@@ -7,22 +7,27 @@ import { firstRun, keptFor } from '../../../cli/kept-data.js';
 import { Terminal } from '../../../cli/terminal.js';
 import { defaultsIn } from '../../../node/config/settings.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
-import { onlyOnSqlite } from '../../support/test-store.js';
+import { onPostgres, shownStore, unusableStore } from '../../support/test-store.js';
 import { commandsIn, run } from './cli-process.js';
 
 describe('the program without a command', () => {
-  it('says what to do first, and makes nothing', { skip: onlyOnSqlite('it is about the file') }, async () => {
+  it('says what to do first, and makes nothing', async () => {
     const home = join(temporaryFolder('start'), 'none');
     const { code, out, err } = await run(home, []);
     assert.deepEqual([code, err], [0, '']);
-    assert.ok(out.includes(`data      ${home}/mnemesh.db (made by the first command)\n`), out);
+    assert.ok(
+      out.includes(
+        `data      ${shownStore(home)} (${onPostgres ? 'its tables are ' : ''}made by the first command)\n`,
+      ),
+      out,
+    );
     assert.match(out, /\n {2}memories +none\n {2}kept +90 days after their last use; /);
     assert.match(out, /\n {2}daemon +does not run; /);
     assert.match(out, /\nNext:\n {2}store /);
     assert.match(out, /\n {2}install --help +Let an agent use this memory\n/);
     assert.ok(!existsSync(home));
     assert.deepEqual(JSON.parse((await run(home, ['--json'])).out), {
-      ...{ version: JSON.parse((await run(home, ['--json'])).out).version, home, db: `${home}/mnemesh.db` },
+      ...{ version: JSON.parse((await run(home, ['--json'])).out).version, home, db: shownStore(home) },
       ...{ memories: 0, namespaces: 0, daemon: false },
     });
   });
@@ -47,18 +52,15 @@ describe('the program without a command', () => {
     assert.match((await run(daemon.home, [])).out, /\n {2}daemon +does not run; /);
   });
 
-  it('refuses a database that is none, as every command does', {
-    skip: onlyOnSqlite('it is about the file'),
-  }, async () => {
+  it('refuses a database that cannot be used, as every command does', async () => {
     const home = temporaryFolder('start-damaged');
-    writeFileSync(join(home, 'mnemesh.db'), 'no database, but long enough to be looked at'.repeat(100));
-    const { code, out, err } = await run(home, []);
-    assert.deepEqual([code, out], [70, '']);
-    assert.match(err, /SQLITE_NOTADB/);
+    const { code, out, err } = await run(home, [], { env: unusableStore(home) });
+    assert.deepEqual([code, out], [onPostgres ? 75 : 70, '']);
+    assert.match(err, onPostgres ? /cannot be reached/ : /SQLITE_NOTADB/);
   });
 });
 
-describe('the first run', { skip: onlyOnSqlite('it is about the file') }, () => {
+describe('the first run', () => {
   const settings = defaultsIn(temporaryFolder('first-run'));
 
   async function toldAt(isTTY: boolean, act: () => void): Promise<string> {

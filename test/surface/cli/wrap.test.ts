@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
-import { onlyOnSqlite } from '../../support/test-store.js';
+import { unusableStore } from '../../support/test-store.js';
 import { event, until } from '../../support/wait.js';
 import { commandsIn, runAlone } from './cli-process.js';
 
@@ -101,12 +101,10 @@ describe('wrap', { timeout: 120_000 }, () => {
     assert.deepEqual((JSON.parse(off.out) as Said).words, ['go']);
   });
 
-  it('starts the agent also where the memory cannot be read', {
-    skip: onlyOnSqlite('it is about the file'),
-  }, async () => {
+  it('starts the agent also where the memory cannot be read', async () => {
     const broken = temporaryFolder('wrap-broken');
-    writeFileSync(join(broken, 'mnemesh.db'), 'no database');
-    const { code, out } = await runAlone(broken, ['wrap', agent('other'), '--', 'go']);
+    const env = unusableStore(broken);
+    const { code, out } = await runAlone(broken, ['wrap', agent('other'), '--', 'go'], { env });
     assert.equal(code, 0);
     assert.deepEqual((JSON.parse(out) as Said).words.slice(2), ['go']);
   });
