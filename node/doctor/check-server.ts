@@ -1,6 +1,7 @@
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import type { Settings } from '../config/settings.js';
 import { databaseName } from '../config/store-url.js';
+import { checkHome, checkSchema } from './check-home.js';
 import type { ServerInspection } from './database-facts.js';
 import { sizeText } from './paths.js';
 import { type Section, SectionBuilder } from './report.js';
@@ -16,6 +17,7 @@ const isLoopback = (url: string): boolean => /@?(localhost|127\.\d+\.\d+\.\d+|\[
 export function checkServer(settings: Settings, inspection: ServerInspection): Section {
   const name = databaseName(settings);
   const section = new SectionBuilder('Storage').fact('home', settings.home).fact('database', name);
+  checkHome(settings.home, section);
   if (!inspection.ok) {
     const fix = 'start the server, or correct the address (--store-url, SVC_STORE_URL_FILE)';
     return section.crit('DB_SERVER_UNUSABLE', inspection.problem, fix).done();
@@ -69,13 +71,8 @@ function checkSetup(
       'the server is a replica and takes no writes',
       'name the primary in the address',
     );
-  if (facts.schemaVersion > SCHEMA_VERSION)
-    section.crit(
-      'DB_SCHEMA_NEWER',
-      `the database has schema ${facts.schemaVersion}, but this release knows only ${SCHEMA_VERSION}`,
-      'install a newer release',
-    );
-  else if (facts.schemaVersion === 0)
+  checkSchema(facts.schemaVersion, name, section);
+  if (facts.schemaVersion === 0)
     section.info(
       'DB_ABSENT',
       'the database has no tables yet; "mnemesh schema-init" or the first start makes them',

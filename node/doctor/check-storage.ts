@@ -3,8 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { diskTrouble } from '../../storage/disk-failure.js';
 import { modeText, statOf } from '../config/file-modes.js';
-import { looseDatabase, looseHome } from '../config/loose-modes.js';
+import { looseDatabase } from '../config/loose-modes.js';
 import type { Settings } from '../config/settings.js';
+import { checkHome, checkSchema } from './check-home.js';
 import type { DatabaseFacts, Inspection } from './database-facts.js';
 import { blockedBy, existingFolder, isWritable, sizeText } from './paths.js';
 import { type Section, SectionBuilder } from './report.js';
@@ -12,7 +13,6 @@ import { type Section, SectionBuilder } from './report.js';
 const FREE_CRITICAL_BYTES = 64 * 1024 * 1024;
 const FREE_LOW_BYTES = 1024 * 1024 * 1024;
 const WAL_LARGE_BYTES = 128 * 1024 * 1024;
-const OLDEST_UPGRADED = 49;
 
 /** Checks folders, disk, the database file and the files next to it. */
 export function checkStorage(settings: Settings, inspection: Inspection | null): Section {
@@ -42,23 +42,6 @@ export function checkStorage(settings: Settings, inspection: Inspection | null):
   }
   checkSideFiles(dbPath, file !== null, section);
   return section.done();
-}
-
-function checkHome(home: string, section: SectionBuilder): void {
-  const stat = statOf(home);
-  if (stat === null) {
-    const blocker = blockedBy(home);
-    if (blocker === null)
-      section.info('HOME_ABSENT', 'the home does not exist yet; the first start makes it');
-    else section.crit('HOME_BLOCKED', `${blocker} is not a folder`, 'choose another SVC_HOME');
-    return;
-  }
-  section.fact('home mode', modeText(stat));
-  if (!stat.isDirectory()) {
-    section.crit('HOME_BLOCKED', `${home} is not a folder`, 'choose another SVC_HOME');
-  }
-  const loose = looseHome(home);
-  if (loose !== null) section.add(loose);
 }
 
 function checkDisk(folder: string, section: SectionBuilder): void {
@@ -113,25 +96,7 @@ function checkFacts(facts: DatabaseFacts, dbPath: string, section: SectionBuilde
       'stop the node, keep a copy of the file and run "mnemesh repair"; where that fails, restore a backup',
     );
   }
-  if (facts.schemaVersion > SCHEMA_VERSION) {
-    section.crit(
-      'DB_SCHEMA_NEWER',
-      `the database has schema ${facts.schemaVersion}, but this release knows only ${SCHEMA_VERSION}`,
-      'install a newer release',
-    );
-  } else if (facts.schemaVersion > 0 && facts.schemaVersion < OLDEST_UPGRADED) {
-    section.crit(
-      'DB_SCHEMA_TOO_OLD',
-      `schema ${facts.schemaVersion} is older than the oldest that this release upgrades (${OLDEST_UPGRADED})`,
-      'open it with an intermediate release first',
-    );
-  } else if (facts.schemaVersion > 0 && facts.schemaVersion < SCHEMA_VERSION) {
-    section.warn(
-      'DB_SCHEMA_OLDER',
-      `the database has schema ${facts.schemaVersion}; the next start upgrades it to ${SCHEMA_VERSION}`,
-      `back up ${dbPath}, then start the node`,
-    );
-  }
+  checkSchema(facts.schemaVersion, dbPath, section);
   const { content } = facts;
   if (content === null) return;
   section

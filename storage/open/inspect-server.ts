@@ -99,9 +99,13 @@ const HOT = `SELECT relname AS name, n_dead_tup AS dead, n_live_tup AS live FROM
 function serverFacts(db: PostgresConnection, { monotonicMs }: InspectOptions): ServerFacts {
   const ask = db.prepare<[], Readonly<Record<string, unknown>>>(SERVER);
   const row = ask.get()!;
-  const began = monotonicMs();
-  ask.get();
-  const latencyMs = monotonicMs() - began;
+  // The quickest of some: what the machine does beside it is no distance.
+  const latencies = [1, 2, 3].map(() => {
+    const began = monotonicMs();
+    ask.get();
+    return monotonicMs() - began;
+  });
+  const latencyMs = Math.min(...latencies);
   const bloated = db.prepare<[], { name: string; dead: number; live: number }>(HOT).all();
   return {
     version: String(row['version']),

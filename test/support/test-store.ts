@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Secret } from '../../node/config/secret.js';
 import type { Settings } from '../../node/config/settings.js';
 import { shownStoreUrl } from '../../node/config/store-url.js';
@@ -64,8 +62,12 @@ function serverUrl(database: string): string {
 
 const DUPLICATE_DATABASE = '42P04';
 
-const nameOf = (path: string): string =>
-  `t_${createHash('sha256').update(resolve(path)).digest('hex').slice(0, 20)}`;
+/** One name however the path of the folder is spelled. */
+function nameOf(path: string): string {
+  const folder = dirname(resolve(path));
+  const real = join(existsSync(folder) ? realpathSync(folder) : folder, basename(path));
+  return `t_${createHash('sha256').update(real).digest('hex').slice(0, 20)}`;
+}
 
 /** The address of the database that stands for a file; it is made when somebody asks first, and sorts by the rules of a language. */
 export function storeUrlOf(path: string): string {
@@ -197,6 +199,15 @@ const openServer = (url: string): Connection =>
 export function asSqlite(db: Connection): SqliteConnection {
   if (db instanceof SqliteConnection) return db;
   throw new Error('this test is about a file of SQLite: leave it out with onlyOnSqlite');
+}
+
+/** Gives a home whose folder was copied the content of the other one's database. */
+export function copyStore(from: string, to: string): void {
+  if (!onPostgres) return;
+  const [source, name] = [nameOf(fileOf(from)), nameOf(fileOf(to))];
+  administrate(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  administrate(`CREATE DATABASE ${name} TEMPLATE ${source}`);
+  databases.set(name, 'made');
 }
 
 /** Lets a test change the audit chain, which only grows otherwise. */

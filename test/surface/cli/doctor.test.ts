@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import type { DoctorReport, Finding } from '../../../node/doctor/report.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
-import { onlyOnSqlite, openBeside } from '../../support/test-store.js';
+import { copyStore, onlyOnSqlite, openBeside } from '../../support/test-store.js';
 import { event } from '../../support/wait.js';
 import { type Finished, run } from './cli-process.js';
 
@@ -46,6 +46,7 @@ function freshHome(): string {
   homes += 1;
   const home = join(folder, `home-${homes}`);
   cpSync(healthy, home, { recursive: true });
+  copyStore(healthy, home);
   for (const path of [home, join(home, 'keys')]) chmodSync(path, 0o700);
   return home;
 }
