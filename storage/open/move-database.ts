@@ -212,6 +212,19 @@ function copyHeads(from: DatabasePlace, to: DatabasePlace): void {
   if (existsSync(one!)) copyFileSync(one!, other!);
 }
 
+/** DATABASE_IN_USE while a process serves a database of a server. */
+export function unusedServer(place: ServerPlace): Result<null> {
+  const db = connect({ ...place, readOnly: true }, () => {});
+  try {
+    const owner = ownerOf(db);
+    return owner === null ? ok(null) : inUse(owner);
+  } catch (error) {
+    throw error instanceof PostgresError ? refusalOf(error) : error;
+  } finally {
+    db.close();
+  }
+}
+
 /** Sets the clock of a log on a server back to the present: DATABASE_IN_USE while a process serves the database. */
 export function resetServerClock(
   place: ServerPlace,
