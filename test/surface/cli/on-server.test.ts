@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { DoctorReport } from '../../../node/doctor/report.js';
-import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import {
+  cleanEnvironment,
+  freePort,
+  MAIN,
+  startDaemonProcess,
+  temporaryFolder,
+} from '../../support/daemon-process.js';
 import { type PostgresServer, withoutOwnServer } from '../../support/postgres-server.js';
 import { startTlsServer } from '../../support/tls-server.js';
 import { until } from '../../support/wait.js';
+import { McpProcess } from '../mcp/mcp-process.js';
 import { run } from './cli-process.js';
+
+type Row = Record<string, unknown>;
 
 /** Commands on a database of a server that takes encrypted connections and passwords only. */
 
@@ -105,6 +114,85 @@ describe('commands on a server', { skip: withoutOwnServer, timeout: 300_000 }, (
     assert.equal(repaired.code, 0, repaired.err + repaired.out);
     const clock = await command('repair', '--clock', '--json');
     assert.equal((JSON.parse(clock.out) as { operations: number }).operations, 0);
+  });
+
+  it('bundles, imports and their undo, sync, vectors, owners and the shell work, also beside a daemon', async () => {
+    const works = async (
+      words: readonly string[],
+      more: { stdin?: string; env?: Record<string, string> } = {},
+    ) => {
+      const env = { SVC_STORE_URL_FILE: join(home, 'store-url'), ...more.env };
+      const { code, out, err } = await run(home, words, { ...more, env });
+      assert.equal(code, 0, `${words.join(' ')}: ${err}${out}`);
+      return out;
+    };
+    const notes = join(home, 'notes');
+    mkdirSync(notes);
+    writeFileSync(join(notes, 'ferry.md'), '# Ferry\n\nIt leaves at noon.\n');
+    const other = join(temporaryFolder('on-server-other'), 'other.db');
+    const far = await run(home, ['store', '-T', 'Remote', '-c', 'in a file', '--db', other]);
+    assert.equal(far.code, 0, far.err);
+
+    const all = async (round: string) => {
+      const bundle = join(home, `${round}.tar`);
+      const stored = await works(['store', '-T', round, '-c', 'kept', '-n', `team/${round}`, '--json']);
+      const { id } = JSON.parse(stored) as { id: string };
+      await works(['export-forensic-bundle', '--memory-id', id, '--output', bundle]);
+      assert.match(await works(['verify-forensic-bundle', bundle]), /is whole/);
+      const imported = JSON.parse(await works(['import', notes, '--format', 'markdown', '--json'])) as Row;
+      assert.match(await works(['list']), /Ferry/);
+      const undone = JSON.parse(await works(['import', '--undo', String(imported['run']), '--json'])) as Row;
+      assert.equal(undone['removed'], 1);
+      assert.match(
+        await works(['reown', '--namespace', `team/${round}`, '--to', 'ai:new', '--claim-unowned']),
+        /1 /,
+      );
+      await works(['sync', other, '--direction', 'pull', '--json']);
+      assert.match(await works(['shell'], { stdin: 'list\nquit\n' }), /Remote/);
+      await works(['agents', 'register', '--agent-id', `ai:${round}`, '--agent-type', 'human']);
+      assert.match(await works(['audit', 'show']), new RegExp(`ai:${round}`));
+      await works(['verify-audit-trail']);
+      await works(['curator', '--once', '--dry-run']);
+    };
+    await all('alone');
+    const vectors = { env: { SVC_EMBED_BACKEND: 'builtin' } };
+    const embedded = JSON.parse(await works(['reembed', '--json'], vectors)) as Row;
+    assert.equal(embedded['failed'], 0);
+    const variables = { SVC_STORE_URL_FILE: join(home, 'store-url') };
+    const daemon = await startDaemonProcess(home, await freePort(), variables);
+    try {
+      await all('beside');
+    } finally {
+      assert.equal(await daemon.end('SIGTERM'), 0, daemon.errors());
+    }
+  });
+
+  it('an MCP server has the background work until a daemon takes it, and again when that is killed', async () => {
+    const env = { SVC_STORE_URL_FILE: join(home, 'store-url') };
+    const owner = async () => {
+      const { out } = await command('doctor', '--json');
+      return new Map((JSON.parse(out) as DoctorReport).sections.flatMap(({ facts }) => facts)).get('owner');
+    };
+    const mcp = new McpProcess({ home, env });
+    try {
+      await mcp.request(1, 'initialize', {});
+      await mcp.call(2, 'memory_store', { title: 'By MCP', content: 'through a tool' });
+      await until('the server of the client owns it', async () => /^mcp/.test(String(await owner())), {
+        withinMs: 60_000,
+      });
+      const daemon = await startDaemonProcess(home, await freePort(), env);
+      await until('the daemon owns it', async () => /^daemon/.test(String(await owner())), {
+        withinMs: 60_000,
+      });
+      await daemon.end('SIGKILL');
+      await until('the server of the client owns it again', async () => /^mcp/.test(String(await owner())), {
+        withinMs: 60_000,
+      });
+      await mcp.call(3, 'memory_store', { title: 'After', content: 'the daemon is gone' });
+      assert.match((await command('list')).out, /After/);
+    } finally {
+      await mcp.end();
+    }
   });
 
   it('show no password among the words of a process', async () => {
