@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Secret } from '../../node/config/secret.js';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { Secret } from '../../node/config/secret.js';
 import type { Settings } from '../../node/config/settings.js';
 import { shownStoreUrl } from '../../node/config/store-url.js';
 import type { DatabasePlace } from '../../storage/open/open.js';
