@@ -5,10 +5,10 @@ import { instantFromMs } from '../../protocol/base/time.js';
 import type { ResetClockOutcome } from '../../protocol/replication/reset-clock.js';
 import { syncToDisk } from '../atomic-file.js';
 import { connect, refusalOf } from '../postgres/open-postgres.js';
-import { WRITER_LOCK } from '../postgres/postgres-connection.js';
 import { PostgresError } from '../postgres/postgres-errors.js';
 import { postgresSchemaVersion, prepareSchema } from '../postgres/prepare-schema.js';
 import { LOCKS } from '../postgres/server-presence.js';
+import { TAKE_LOCK, WRITER_LOCK } from '../postgres/writer-statements.js';
 import type { Connection } from '../sql/connection.js';
 import {
   type Copied,
@@ -134,7 +134,7 @@ function holdServer(place: ServerPlace, nowMs: number): Result<Connection> {
   if (owner !== null) return refused(inUse(owner));
   db.prepare(`SELECT pg_advisory_lock(${WRITER_LOCK})`).get();
   db.prepare('BEGIN ISOLATION LEVEL REPEATABLE READ').run();
-  db.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).get();
+  db.prepare(TAKE_LOCK).get();
   db.script('SET LOCAL idle_in_transaction_session_timeout = 0');
   return ok(db);
 }

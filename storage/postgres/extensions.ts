@@ -1,5 +1,6 @@
-import { type PostgresConnection, WRITER_LOCK } from './postgres-connection.js';
+import type { PostgresConnection } from './postgres-connection.js';
 import { PostgresError } from './postgres-errors.js';
+import { TAKE_LOCK } from './writer-statements.js';
 
 /** Extensions that a database gets where its server has them. */
 const WANTED = ['vector', 'age'] as const;
@@ -24,7 +25,7 @@ export function extensionsOf(
 ): readonly Extension[] {
   if (create) db.exec('BEGIN');
   try {
-    if (create) db.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).get();
+    if (create) db.prepare(TAKE_LOCK).get();
     const found = WANTED.map((name) => extension(db, name, create));
     if (create) db.exec('COMMIT');
     return found;

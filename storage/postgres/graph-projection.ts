@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { RELATIONS } from '../../protocol/links/link.js';
 import { GRAPH, isProjected } from './graph-engine.js';
-import { type PostgresConnection, WRITER_LOCK } from './postgres-connection.js';
+import type { PostgresConnection } from './postgres-connection.js';
 import { isLoss, PostgresError } from './postgres-errors.js';
+import { TAKE_LOCK } from './writer-statements.js';
 
 /** The end of a link that has none, so that Cypher compares texts only. */
 const NO_END = '9999-12-31T23:59:59.999Z';
@@ -97,7 +98,7 @@ export interface Projection {
 export function projectGraph(db: PostgresConnection): Projection {
   db.exec('BEGIN');
   try {
-    db.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).get();
+    db.prepare(TAKE_LOCK).get();
     db.exec('SAVEPOINT projection');
     let found: Projection;
     try {

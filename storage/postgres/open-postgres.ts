@@ -2,9 +2,10 @@ import { StartRefusedError } from '../../protocol/base/start-refused.js';
 import { DatabaseRefusedError, startLog, type WriterStart } from '../sql/database-setup.js';
 import { expectTextRules } from '../sql/text-index.js';
 import { unfinishedCopy } from '../sql/unfinished-copy.js';
-import { PostgresConnection, type PostgresOptions, WRITER_LOCK } from './postgres-connection.js';
+import { PostgresConnection, type PostgresOptions } from './postgres-connection.js';
 import { PostgresError } from './postgres-errors.js';
 import { prepareSchema } from './prepare-schema.js';
+import { TAKE_LOCK } from './writer-statements.js';
 
 /** Opens a database for writing and brings it to the current schema; safe when several processes do so at once. */
 export function openPostgres(
@@ -73,7 +74,7 @@ function requireOwnNode(db: PostgresConnection, start: WriterStart): void {
 function beginLog(db: PostgresConnection, start: WriterStart): string {
   db.exec('BEGIN');
   try {
-    db.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).get();
+    db.prepare(TAKE_LOCK).get();
     const holder = holderOf(db);
     if (holder === undefined && unfinishedCopy(db) !== null)
       throw new DatabaseRefusedError(

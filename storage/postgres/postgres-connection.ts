@@ -10,31 +10,22 @@ import type { PostgresPlace, Reply, Rows, Run } from './messages.js';
 import { CommitUnknownError, faultOfPostgres, isLoss, PostgresError } from './postgres-errors.js';
 import { PostgresStatement, type Prepared } from './postgres-statement.js';
 import { type Entry, effectOf, ReadCache } from './read-cache.js';
-import { COMMITS } from './server-presence.js';
 import { translate } from './translate.js';
+import {
+  LAST_NUMBER,
+  LEAVE_MARK,
+  NAME_WRITER,
+  READ_MARK,
+  TAKE_LOCK,
+  TAKE_NUMBERS,
+  TELL,
+} from './writer-statements.js';
 
 /** What a connection is opened for. */
 export interface PostgresOptions extends PostgresPlace {
   readonly readOnly: boolean;
   readonly auditHeads?: AuditHeadFile | null;
 }
-
-/** The key of the lock that a writer of a database holds from the beginning of its transaction to the end. */
-export const WRITER_LOCK = 0x6d6e656d;
-
-const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${WRITER_LOCK})`;
-const LEAVE_MARK = `INSERT INTO commit_marks (writer, mark) VALUES (?, ?)
-  ON CONFLICT (writer) DO UPDATE SET mark = excluded.mark, since = now() RETURNING mark`;
-/** Forgets writers of last week as well: one asks for its mark within seconds of its commit. */
-const NAME_WRITER = `WITH gone AS (DELETE FROM commit_marks WHERE since < now() - interval '7 days')
-  SELECT gen_random_uuid()::text AS name`;
-const TELL = `NOTIFY ${COMMITS}`;
-const READ_MARK = 'SELECT mark FROM commit_marks WHERE writer = ?';
-
-/** Writers take turns, so what one reads of a sequence holds until its transaction ends. (Who only writes rows may not set one.) */
-const LAST_NUMBER = 'SELECT pg_sequence_last_value(pg_get_serial_sequence(?, ?)::regclass)';
-const TAKE_NUMBERS =
-  'SELECT max(nextval(pg_get_serial_sequence(?, ?)::regclass)) FROM generate_series(1, CAST(? AS INTEGER))';
 
 /** A server that restarts is back within about this time; then whoever waits hears that the outcome is unknown. */
 const ASKED_AGAIN_MAX = 40;

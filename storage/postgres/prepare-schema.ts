@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { DatabaseRefusedError } from '../sql/database-setup.js';
-import { type PostgresConnection, WRITER_LOCK } from './postgres-connection.js';
+import type { PostgresConnection } from './postgres-connection.js';
 import { PostgresError } from './postgres-errors.js';
 import { localColumns, postgresSchema } from './schema.js';
+import { TAKE_LOCK } from './writer-statements.js';
 
 /** What the tables of this program are, as a comment on one of them: another release has another text. */
 const markOf = (): string =>
@@ -48,7 +49,7 @@ export function prepareSchema(db: PostgresConnection, nowMs: number): boolean {
   if (isCurrent(stateOf(db))) return false;
   db.exec('BEGIN');
   try {
-    db.prepare(`SELECT pg_advisory_xact_lock(${WRITER_LOCK})`).get();
+    db.prepare(TAKE_LOCK).get();
     const made = makeWhatIsMissing(db, stateOf(db), nowMs);
     db.exec('COMMIT');
     return made;

@@ -1,14 +1,18 @@
-import { systemCrypto } from '../../node/seams.js';
+import { join } from 'node:path';
+import { loadMachineIdentity } from '../../node/identity/machine-key.js';
+import { systemCrypto, systemRandom } from '../../node/seams.js';
 import type { Connection } from '../../storage/sql/connection.js';
 import { openTestDatabase } from './test-store.js';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
-/** A database with the schema of the service, for rows that are inserted directly because they are many. */
-export const graphDatabase = (path = ':memory:'): Connection =>
+/** A database with the schema of the service, of a home or in memory, for rows that are inserted directly because they are many. */
+export const graphDatabase = (home: string | null = null): Connection =>
   openTestDatabase({
-    path,
-    identity: { peerId: 'peer-graph' },
+    path: home === null ? ':memory:' : join(home, 'mnemesh.db'),
+    // A server takes the key of one node alone.
+    identity:
+      home === null ? { peerId: 'peer-graph' } : loadMachineIdentity(join(home, 'keys'), systemRandom),
     nowMs: Date.parse(AT),
     crypto: systemCrypto,
     freshEpoch: 'graph',

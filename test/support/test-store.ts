@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { Secret } from '../../node/config/secret.js';
 import type { Settings } from '../../node/config/settings.js';
 import { shownStoreUrl } from '../../node/config/store-url.js';
@@ -120,21 +118,20 @@ function templateName(): string {
   return template;
 }
 
-/** Takes a database away whose connection nobody holds any more, as memory goes. */
-const forgotten = new FinalizationRegistry<string>((name) => {
-  databases.delete(name);
-  administrate(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-});
-/** The collector sees nothing of what waits on the server, so it is told after so many databases. */
-const COLLECTED_EVERY = 20;
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+/** Databases in memory that a process keeps: tests leave them open, as memory goes by itself, and a server has few sessions. */
+const IN_MEMORY_MAX = 64;
+const kept: { readonly db: Connection; readonly name: string }[] = [];
 
 function openInMemory(start: WriterStart): Connection {
   const url = ownStoreUrl();
   const db = openPostgres({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, start);
-  forgotten.register(db, new URL(url).pathname.slice(1));
-  if (inMemory % COLLECTED_EVERY === 0) collect();
+  kept.push({ db, name: new URL(url).pathname.slice(1) });
+  if (kept.length > IN_MEMORY_MAX) {
+    const oldest = kept.shift()!;
+    oldest.db.close();
+    databases.delete(oldest.name);
+    administrate(`DROP DATABASE IF EXISTS ${oldest.name} WITH (FORCE)`);
+  }
   return db;
 }
 

@@ -302,7 +302,8 @@ const FAULTS: readonly Fault[] = [
     sql(
       home,
       `INSERT INTO signed_events (sequence, id, agent_id, event_type, payload_hash, attest_level, timestamp, prev_hash, form)
-       VALUES (5, 'x', 'ai:x', 'archive.purged', x'00', 'unsigned', '2026-01-01T00:00:00.000Z', x'00', 2)`,
+       SELECT 5, 'x', 'ai:x', 'archive.purged', payload_hash, 'unsigned', '2026-01-01T00:00:00.000Z', payload_hash, 2
+       FROM signed_events WHERE sequence = 4`,
     ),
   ),
   row('row past the log', 'ROWS_WITHOUT_OPERATION', 'CRIT', (home) =>

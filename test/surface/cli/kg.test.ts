@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { addLinks, addMemories, graphDatabase } from '../../support/graph.js';
@@ -15,7 +14,7 @@ const shown = async (...args: string[]) => {
 
 describe('the graph commands', { timeout: 200_000 }, () => {
   before(() => {
-    const db = graphDatabase(join(HOME, 'mnemesh.db'));
+    const db = graphDatabase(HOME);
     addMemories(db, ['plan', 'task', 'step', 'hub']);
     addLinks(db, [
       ['plan', 'task', 'decomposes_into'],

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TRAVERSAL_LINKS_MAX } from '../../../protocol/base/limits.js';
 import {
@@ -18,7 +17,7 @@ describe('a walk that is too large', { timeout: 300_000 }, () => {
   const home = temporaryFolder('kg-budget');
   let daemon: DaemonProcess;
   before(async () => {
-    const db = graphDatabase(join(home, 'mnemesh.db'));
+    const db = graphDatabase(home);
     const leaves = Array.from({ length: LEAVES }, (_, index) => `leaf-${index}`);
     addMemories(db, ['start', 'crowd']);
     addMemories(db, leaves, 'ai:alice');

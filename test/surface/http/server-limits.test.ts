@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { WRITER_LOCK } from '../../../storage/postgres/postgres-connection.js';
+import { WRITER_LOCK } from '../../../storage/postgres/writer-statements.js';
 import { freePort, temporaryFolder } from '../../support/daemon-process.js';
 import { PostgresServer, withoutServer } from '../../support/postgres-server.js';
 import { ServerDaemons } from '../../support/server-daemons.js';
