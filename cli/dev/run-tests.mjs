@@ -97,7 +97,7 @@ async function startServer() {
 async function passesOnPostgres() {
   if (!long || parts.length > 0 || server !== null) return true;
   const { withoutOwnServer } = await import('../../dist/test/support/postgres-server.js');
-  say(withoutOwnServer === false ? 'the same on PostgreSQL' : `not on PostgreSQL: ${withoutServer}`);
+  say(withoutOwnServer === false ? 'the same on PostgreSQL' : `not on PostgreSQL: ${withoutOwnServer}`);
   if (withoutOwnServer !== false) return true;
   const suites = [
     'test/surface',
@@ -118,7 +118,7 @@ async function passesOnVersions() {
       const programs = await fetchPostgres(version);
       say(`PostgreSQL ${version} with AGE and pgvector`);
       const env = { PG_TEST_BIN: programs };
-      const suites = ['test/contract/postgres', 'test/storage/postgres'];
+      const suites = ['test/contract', 'test/storage/postgres'];
       passed = (await runAgain(suites, env)) && passed;
     } catch (error) {
       say(`not on PostgreSQL ${version}: ${error.message}`);
