@@ -103,7 +103,8 @@ export function checkRecall(
       `${owner.holder} owned the database and ended without releasing it: it was killed or crashed`,
       'look at its log; the next node takes over automatically',
     );
-  } else if (owner !== null && owner.expiresAtMs > nowMs + 60_000) {
+  } else if (owner !== null && settings.storeUrl === null && owner.expiresAtMs > nowMs + 60_000) {
+    // On a server the owner has no lease: it holds the duties while its session lasts.
     section.warn('OWNER_FUTURE', 'the lease of the owner ends later than a lease can last', 'set the clock');
   }
   if (content.expired > 0 && !isLive) {

@@ -67,6 +67,8 @@ export function serverSchemaVersion(place: Extract<DatabasePlace, { engine: 'pos
   const db = connect({ ...place, readOnly: true }, () => {});
   try {
     return postgresSchemaVersion(db);
+  } catch (error) {
+    throw error instanceof PostgresError ? refusalOf(error) : error;
   } finally {
     db.close();
   }

@@ -302,8 +302,7 @@ const FAULTS: readonly Fault[] = [
     sql(
       home,
       `INSERT INTO signed_events (sequence, id, agent_id, event_type, payload_hash, attest_level, timestamp, prev_hash, form)
-       SELECT 5, 'x', 'ai:x', 'archive.purged', payload_hash, 'unsigned', '2026-01-01T00:00:00.000Z', payload_hash, 2
-       FROM signed_events WHERE sequence = 4`,
+       VALUES (5, 'x', 'ai:x', 'archive.purged', CAST('x' AS BLOB), 'unsigned', '2026-01-01T00:00:00.000Z', CAST('x' AS BLOB), 2)`,
     ),
   ),
   row('row past the log', 'ROWS_WITHOUT_OPERATION', 'CRIT', (home) =>

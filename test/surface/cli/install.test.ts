@@ -20,6 +20,7 @@ import { lineChanges } from '../../../cli/install/line-changes.js';
 import { clientAgentId } from '../../../node/identity/local-caller.js';
 import { MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import fc from '../../support/properties.js';
+import { onPostgres, storeUrlOf } from '../../support/test-store.js';
 import { run } from './cli-process.js';
 
 type Row = Record<string, unknown>;
@@ -107,7 +108,9 @@ describe('install', { timeout: 240_000 }, () => {
       assert.equal(done['applied'], true);
       assert.equal(done['agent_id'], agentOf(client));
       const text = read(client);
-      const [command, ...args] = [process.execPath, MAIN, 'mcp'];
+      // What the variables of this process say is kept.
+      const server = onPostgres ? ['--store-url', storeUrlOf(join(home, 'mnemesh.db'))] : [];
+      const [command, ...args] = [process.execPath, MAIN, 'mcp', ...server];
       const env = { SVC_AGENT_ID: agentOf(client), SVC_HOME: home };
       if (client === 'opencode') {
         const entry = { type: 'local', enabled: true, command: [command, ...args], environment: env };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { absolutePath } from '../../../node/config/paths.js';
 import {
@@ -22,9 +22,15 @@ function run(words: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {
   return { code: done.status, out: done.stdout, errors: done.stderr };
 }
 
+/** The variables of a process in a folder whose home may be a path from there. */
+const environmentIn = (cwd: string, home: string, extra: Record<string, string>) => ({
+  ...cleanEnvironment(resolve(cwd, home), extra),
+  SVC_HOME: home,
+});
+
 /** What doctor says about who commits the writes of a process, and whether it warns. */
 function writer(home: string, cwd: string, extra: Record<string, string> = {}): string {
-  const { out, errors } = run(['doctor', '--json'], cleanEnvironment(home, extra), cwd);
+  const { out, errors } = run(['doctor', '--json'], environmentIn(cwd, home, extra), cwd);
   const said = /"local_writes","([^"]*)"/.exec(out)?.[1] ?? errors;
   return out.includes('DAEMON_UNREACHABLE') ? `${said}, though a daemon runs` : said;
 }
