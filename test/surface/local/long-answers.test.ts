@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import type { Settings } from '../../../node/config/settings.js';
+import { databaseName } from '../../../node/config/store-url.js';
 import { LocalRunner } from '../../../node/local/local-runner.js';
 import { LocalSurface } from '../../../node/local/local-surface.js';
 import { defineOperation, type Operation } from '../../../node/pipeline/operation.js';
@@ -42,7 +43,7 @@ describe('long lines on the local socket', () => {
     node = await openTestNode();
     const { home } = node.services.settings;
     const settings: Settings = { ...node.services.settings, dbPath: join(home, 'mnemesh.db') };
-    const path = new SocketNames(home, settings.dbPath, systemCrypto).pathOf('daemon:test');
+    const path = new SocketNames(home, databaseName(settings), systemCrypto).pathOf('daemon:test');
     const { log } = node.services;
     const services = { ...node.services, settings };
     surface = await LocalSurface.listen(path, {

@@ -2,8 +2,10 @@ import { readdirSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { loadSettings } from '../../../node/config/load-settings.js';
+import { databaseName } from '../../../node/config/store-url.js';
 import { callerSettingsOf, LOCAL_PROTOCOL } from '../../../node/local/messages.js';
 import { VERSION } from '../../../node/version.js';
+import { onTestStore } from '../../support/test-store.js';
 import { event, until, untilAnswer, within } from '../../support/wait.js';
 
 type Fields = Record<string, unknown>;
@@ -17,13 +19,12 @@ export async function socketOf(home: string): Promise<string> {
 
 /** The greeting of an honest process. */
 export function greetingFor(home: string): Fields {
-  const settings = loadSettings({ home }, { env: {} });
-  const { dbPath, keyDir } = settings;
+  const settings = onTestStore(loadSettings({ home }, { env: {} }));
   return {
     protocol: LOCAL_PROTOCOL,
     version: VERSION,
-    dbPath,
-    keyDir,
+    dbPath: databaseName(settings),
+    keyDir: settings.keyDir,
     settings: callerSettingsOf(settings),
   };
 }
