@@ -164,16 +164,17 @@ describe('an action', () => {
     const payload = actionKind.payload.text(await actionOf(two, id));
     const verifier = new AuthorVerifier(systemCrypto, publicKeyProblem, KINDS);
     assert.equal(verifier.verify('action.put', payload).holds, true);
-    for (const [member, value] of [
-      ['namespace', '"other"'],
-      ['state', '"pending"'],
-      ['claimed_by', '"ai:thief"'],
-      ['last.nonce', '"AAECAwQFBgg="'],
-      ['last.signature', 'null'],
+    const { last } = JSON.parse(payload) as { last: object };
+    for (const change of [
+      { namespace: 'other' },
+      { state: 'pending' },
+      { claimed_by: 'ai:thief' },
+      { last: { ...last, nonce: 'AAECAwQFBgg=' } },
+      { last: { ...last, signature: null } },
     ]) {
-      const changed = one.db.prepare(`SELECT json_set(?, '$.${member}', json(?))`).pluck();
-      const text = changed.get(payload, value) as string;
-      assert.equal(verifier.verify('action.put', text).holds, false, member);
+      const text = JSON.stringify({ ...JSON.parse(payload), ...change });
+      assert.notEqual(text, payload);
+      assert.equal(verifier.verify('action.put', text).holds, false, JSON.stringify(change));
     }
   });
 

@@ -45,7 +45,8 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /** A server of its own on loopback, with as many databases as a test wants. */
 export class PostgresServer {
-  private made = 0;
+  /** By all tests of a process, which may share a server. */
+  private static made = 0;
 
   private constructor(
     /** The address without a database. */
@@ -151,8 +152,8 @@ export class PostgresServer {
 
   /** A new, empty database, which sorts by the rules of a language as those of most servers do; answers its URL. */
   async database(): Promise<string> {
-    this.made += 1;
-    const name = `t_${process.pid}_${this.made}`;
+    PostgresServer.made += 1;
+    const name = `t_${process.pid}_${PostgresServer.made}`;
     await this.ask(
       'postgres',
       `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`,

@@ -82,7 +82,7 @@ describe('the time of a statement on the server', { skip: withoutServer }, () =>
 
 describe('a daemon that starts while its server is gone', { skip: withoutServer }, () => {
   it('ends with a code of its own and the reason, and starts when the server is back', async () => {
-    const server = await PostgresServer.start();
+    const server = await PostgresServer.startOwn();
     const daemons = new ServerDaemons(server, await server.database());
     try {
       await server.kill();
