@@ -61,9 +61,17 @@ export class RawClient {
   }
 
   static async connect(path: string): Promise<RawClient> {
-    const client = new RawClient(createConnection(path));
-    await event('the connection opens', client.socket, 'connect');
-    return client;
+    for (;;) {
+      const client = new RawClient(createConnection(path));
+      try {
+        await event('the connection opens', client.socket, 'connect');
+        return client;
+      } catch (error) {
+        // The system refuses those that the daemon has had no time yet to take.
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+        await new Promise((resume) => setTimeout(resume, 20));
+      }
+    }
   }
 
   /** A connection that has been greeted. */
