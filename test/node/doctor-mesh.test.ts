@@ -3,34 +3,18 @@ import { describe, it } from 'node:test';
 import type { MeshStatus } from '../../actors/mesh/parts.js';
 import { checkMesh, type MeshFindings } from '../../node/doctor/check-mesh.js';
 import type { MeshStatusAnswer, PeerReachability } from '../../node/mesh/mesh-answers.js';
+import { peerStatus } from '../support/mesh-status.js';
 
 const DAY_MS = 86_400_000;
 
 const link: MeshStatus['peers'][number] = {
-  peerId: 'peer-b',
+  ...peerStatus('peer-b'),
   url: 'https://b.example:9177',
-  state: 'healthy',
   acked: 7,
   lagOperations: 0,
   lagSeconds: 0,
   operations: 7,
   skewMs: 3,
-  attempts: 0,
-  cause: null,
-  lastError: null,
-  nextTryInMs: 0,
-  quarantined: false,
-  dlq: 0,
-  parked: 0,
-  root: null,
-  rows: null,
-  comparedAt: null,
-  comparisonsFailed: 0,
-  comparisonProblem: null,
-  diverged: false,
-  differing: [],
-  version: null,
-  lastAnswerAt: null,
 };
 const reachability: PeerReachability = {
   peer_id: 'peer-b',

@@ -1,6 +1,7 @@
 import type { MeshStatus } from '../../actors/mesh/parts.js';
 
-const peer = (peerId: string): MeshStatus['peers'][number] => ({
+/** A peer that answers, as replication sees it. */
+export const peerStatus = (peerId: string): MeshStatus['peers'][number] => ({
   peerId,
   url: null,
   state: 'healthy',
@@ -33,7 +34,7 @@ export const meshStatus = (...peers: readonly string[]): MeshStatus => ({
   originSeq: 8,
   accepting: true,
   quorum: { configured: 2, needed: 2, members: 3 },
-  peers: peers.map(peer),
+  peers: peers.map(peerStatus),
   underReplicated: 4,
   dlqDepth: 5,
   quarantined: 0,
