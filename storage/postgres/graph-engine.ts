@@ -20,8 +20,8 @@ export interface GraphFacts {
 }
 
 /** Asks the graph itself: the extension may be there, and this role, or this session, may not use it. */
-export function graphFacts(db: Connection): GraphFacts {
-  const alone = (problem: string | null): GraphFacts => ({ engine: 'cte', problem, edges: null });
+export function graphEngineOf(db: Connection): Omit<GraphFacts, 'edges'> {
+  const alone = (problem: string | null) => ({ engine: 'cte', problem }) as const;
   if (!isProjected(db)) return alone(null);
   const graph = db.prepare('SELECT 1 FROM pg_namespace WHERE nspname = ?').get(GRAPH);
   if (graph === undefined) return alone('the graph is gone; "mnemesh schema-init" makes it again');
@@ -30,11 +30,19 @@ export function graphFacts(db: Connection): GraphFacts {
   const cypher = `SELECT 1 FROM ag_catalog.cypher('${GRAPH}', $$ RETURN 1 $$) AS (one ag_catalog.agtype)`;
   const found = tried(db, () => {
     db.prepare(cypher).get();
-    return db.prepare<[], number>(`SELECT count(*) FROM ${GRAPH}._ag_label_edge`).pluck().get()!;
+    return db.prepare(`SELECT 1 FROM ${GRAPH}._ag_label_edge LIMIT 1`).get();
   });
-  return typeof found === 'number'
-    ? { engine: 'age+cte', problem: null, edges: found }
-    : alone(`this role cannot use Cypher (${found.message}): docs/postgres-extensions.md says what it needs`);
+  return found instanceof PostgresError
+    ? alone(`this role cannot use Cypher (${found.message}): docs/postgres-extensions.md says what it needs`)
+    : { engine: 'age+cte', problem: null };
+}
+
+/** The same, with the edges counted: that reads all of them. */
+export function graphFacts(db: Connection): GraphFacts {
+  const found = graphEngineOf(db);
+  if (found.engine === 'cte') return { ...found, edges: null };
+  const edges = db.prepare<[], number>(`SELECT count(*) FROM ${GRAPH}._ag_label_edge`).pluck().get()!;
+  return { ...found, edges };
 }
 
 /** The error of the server instead of what was asked; the transaction around it goes on. */

@@ -5,7 +5,7 @@ import type { Connection, Fault, GraphEngine, Statement, TextRows } from '../sql
 import { diskFull, stayedLocked } from '../sql/failures.js';
 import { Bridge } from './bridge.js';
 import { PostgresTexts, queryOf } from './full-text.js';
-import { graphFacts } from './graph-engine.js';
+import { graphEngineOf } from './graph-engine.js';
 import type { PostgresPlace, Reply, Rows, Run } from './messages.js';
 import { CommitUnknownError, faultOfPostgres, isLoss, PostgresError } from './postgres-errors.js';
 import { PostgresStatement, type Prepared } from './postgres-statement.js';
@@ -41,7 +41,7 @@ const BARRIER = /^\s*(COMMIT|RELEASE|ROLLBACK|SAVEPOINT)\b/i;
  */
 export class PostgresConnection implements Connection {
   readonly engine = 'postgres';
-  readonly graphEngine = (): GraphEngine => graphFacts(this).engine;
+  readonly graphEngine = (): GraphEngine => graphEngineOf(this).engine;
   readonly auditHeads: AuditHeadFile | null;
   readonly #bridge: Bridge;
   readonly #queue: Run[] = [];
