@@ -43,6 +43,7 @@ export const memoryList = defineOperation({
   cli: {
     command: 'list',
     short: { n: 'namespace', t: 'tier' },
+    aliases: { kind: 'kinds' },
     flags: { agent_id: 'owner' },
     view: 'memories',
     examples: ['list --namespace team/alpha --limit 50'],

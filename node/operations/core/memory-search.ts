@@ -59,6 +59,7 @@ export const memorySearch = defineOperation({
     command: 'search',
     positionals: ['query'],
     short: { n: 'namespace', t: 'tier' },
+    aliases: { kind: 'kinds' },
     flags: { agent_id: 'owner' },
     view: 'memories',
     examples: ['search "deploy window"'],
