@@ -2,11 +2,14 @@ import type { Stopped, TraversalBudget } from './traversal-budget.js';
 
 /** What the search for paths asks of the store. */
 export interface PathSource {
-  /** The other ends of the links of a memory, in either direction; null for a link that does not count. */
-  neighbours(id: string): Iterable<string | null>;
-  /** True for a memory that the caller may see. */
-  shows(id: string): boolean;
+  /** The links of memories, in either direction, each with its other end; null for a link that does not count. */
+  neighbours(ids: readonly string[]): Iterable<readonly [id: string, end: string | null]>;
+  /** Those of some memories that the caller may see. */
+  shown(ids: readonly string[]): readonly string[];
 }
+
+/** Memories that are asked for by one question of the store. */
+const AT_A_TIME = 32;
 
 export interface PathRequest {
   readonly sourceId: string;
@@ -60,7 +63,9 @@ function* pathsOfLength(
 ): Generator<string[]> {
   // The target may only be the end.
   const steps = next(trail, left).filter((id) => (id === targetId) === (left === 1) && !trail.includes(id));
-  for (const id of [...steps].sort(byPathText)) {
+  const sorted = [...steps].sort(byPathText);
+  for (const [at, id] of sorted.entries()) {
+    if (at % AT_A_TIME === 0) graph.read(sorted.slice(at, at + AT_A_TIME), { links: left > 1 });
     graph.visit();
     if (!graph.shows(id)) continue;
     if (left === 1) yield [...trail, id];
@@ -84,28 +89,33 @@ class KnownGraph {
     private readonly budget: TraversalBudget,
   ) {}
 
-  stepsOf(id: string): readonly string[] {
-    let steps = this.steps.get(id);
-    if (steps === undefined) {
+  /** Reads what is not known yet of some memories: whether they show, and the links of those that do. */
+  read(ids: readonly string[], { links }: { readonly links: boolean }): void {
+    const unseen = ids.filter((id) => !this.shown.has(id));
+    const shown = new Set(unseen.length === 0 ? [] : this.source.shown(unseen));
+    for (const id of unseen) this.shown.set(id, shown.has(id));
+    const unread = links ? ids.filter((id) => this.shows(id) && !this.steps.has(id)) : [];
+    if (unread.length === 0) return;
+    const ends = new Map<string, Set<string>>();
+    for (const id of unread) {
       this.budget.spend();
-      const ends = new Set<string>();
-      for (const end of this.source.neighbours(id)) {
-        this.budget.spend();
-        if (end !== null) ends.add(end);
-      }
-      steps = [...ends];
-      this.steps.set(id, steps);
+      ends.set(id, new Set());
     }
-    return steps;
+    for (const [id, end] of this.source.neighbours(unread)) {
+      this.budget.spend();
+      if (end !== null) ends.get(id)!.add(end);
+    }
+    for (const [id, found] of ends) this.steps.set(id, [...found]);
+  }
+
+  stepsOf(id: string): readonly string[] {
+    if (!this.steps.has(id)) this.read([id], { links: true });
+    return this.steps.get(id) ?? [];
   }
 
   shows(id: string): boolean {
-    let shown = this.shown.get(id);
-    if (shown === undefined) {
-      shown = this.source.shows(id);
-      this.shown.set(id, shown);
-    }
-    return shown;
+    if (!this.shown.has(id)) this.read([id], { links: false });
+    return this.shown.get(id)!;
   }
 
   visit(): void {
@@ -133,7 +143,8 @@ class Ball {
   grow(): void {
     this.radius += 1;
     const edge: string[] = [];
-    for (const id of this.edge) {
+    for (const [at, id] of this.edge.entries()) {
+      if (at % AT_A_TIME === 0) this.graph.read(this.edge.slice(at, at + AT_A_TIME), { links: true });
       if (!this.graph.shows(id)) continue;
       for (const step of this.graph.stepsOf(id)) {
         const back = this.back.get(step);

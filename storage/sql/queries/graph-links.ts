@@ -1,6 +1,6 @@
 import type { Viewer } from '../../../protocol/base/viewer.js';
 import type { GraphMoment, LinkTimes } from '../../../protocol/graph/moment.js';
-import type { MemoryName } from '../../../protocol/graph/queries.js';
+import type { MemoryName, PathLink } from '../../../protocol/graph/queries.js';
 import type { WalkLink } from '../../../protocol/graph/walk.js';
 import { visibleArchived, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
@@ -75,18 +75,28 @@ export class GraphLinks {
     ].join(', ');
   }
 
-  /** The links from memories by source, start, creation, target and relation (text order), from a start on. */
+  /**
+   * The links of each of some memories by start, creation, target and relation (text order), from a start on, those of one memory
+   * after those of another.
+   */
   inTimeOrder(ids: readonly string[], since: string | null = null): Iterable<WalkLink> {
     const from = since === null ? {} : { since };
+    const links = (part: Part, columns: string, source: string) => {
+      const start = `coalesce(${part.column('valid_from')}, ${part.column('created_at')})`;
+      return `SELECT l.source_id, l.target_id, ${start} AS start, ${columns}, m.title, m.namespace AS target_namespace
+        FROM ${part.from('source_id')} LEFT JOIN memories m ON m.id = l.target_id AND ${this.gate.sql}
+        WHERE l.source_id ${source} ${since === null ? '' : `AND ${start} >= @since`}`;
+    };
+    const order = 'ORDER BY start, created_at, target_id, relation';
+    const sql =
+      this.parts.db.engine === 'sqlite'
+        ? `${this.both((part, columns) => links(part, columns, 'IN (SELECT value FROM json_each(@ids))'))}
+           ORDER BY source_id, start, created_at, target_id, relation`
+        : // A server would sort the links of all, where the index has those of each in this order.
+          `SELECT found.* FROM json_each(@ids) AS listed CROSS JOIN LATERAL (
+             ${this.both((part, columns) => `(${links(part, columns, '= listed.value')} ${order})`)} ${order}) AS found`;
     return this.parts.statements
-      .get(
-        `${this.both((part, columns) => {
-          const start = `coalesce(${part.column('valid_from')}, ${part.column('created_at')})`;
-          return `SELECT l.source_id, l.target_id, ${start} AS start, ${columns}, m.title, m.namespace AS target_namespace
-             FROM ${part.from('source_id')} LEFT JOIN memories m ON m.id = l.target_id AND ${this.gate.sql}
-             WHERE l.source_id IN (SELECT value FROM json_each(@ids)) ${since === null ? '' : `AND ${start} >= @since`}`;
-        })} ORDER BY source_id, start, created_at, target_id, relation`,
-      )
+      .get(sql)
       .iterate({ ...this.gate.parameters, ids: JSON.stringify(ids), ...from }) as Iterable<WalkLink>;
   }
 
@@ -105,42 +115,55 @@ export class GraphLinks {
       .iterate({ ...this.gate.parameters, id }) as Iterable<LinkRow>;
   }
 
-  /** The links from and to a memory in any order, without the memories at their other ends. */
-  around(id: string): Iterable<LinkTimes & { readonly id: string }> {
+  /** The links from and to memories in any order, without the memories at their other ends. */
+  around(ids: readonly string[]): Iterable<LinkTimes & { readonly own: string; readonly id: string }> {
+    const links = ({ from }: Part, columns: string, own: 'source_id' | 'target_id', other: string) =>
+      `SELECT l.${own} AS own, l.${other} AS id, ${columns} FROM ${from(own)}
+       WHERE l.${own} IN (SELECT value FROM json_each(@ids))`;
     return this.parts.statements
       .get(
         this.both(
-          ({ from }, columns) =>
-            `SELECT l.target_id AS id, ${columns} FROM ${from('source_id')} WHERE l.source_id = @id
-             UNION ALL SELECT l.source_id, ${columns} FROM ${from('target_id')} WHERE l.target_id = @id`,
+          (part, columns) =>
+            `${links(part, columns, 'source_id', 'target_id')} UNION ALL ${links(part, columns, 'target_id', 'source_id')}`,
         ),
       )
-      .iterate({ id }) as Iterable<LinkTimes & { readonly id: string }>;
+      .iterate({ ids: JSON.stringify(ids) }) as Iterable<
+      LinkTimes & { readonly own: string; readonly id: string }
+    >;
   }
 
-  /** The links from one memory to another, by relation. */
-  between(sourceId: string, targetId: string): readonly (LinkTimes & { readonly relation: string })[] {
+  /** The links from the first to the second of each pair, by source, target and relation. */
+  between(pairs: readonly (readonly [source: string, target: string])[]): readonly (LinkTimes & PathLink)[] {
     return this.parts.statements
       .get(
         `${this.both(
           ({ from }, columns) =>
-            `SELECT ${columns} FROM ${from('source_id')} WHERE l.source_id = @source AND l.target_id = @target`,
-        )} ORDER BY relation`,
+            `SELECT l.source_id, l.target_id, ${columns}
+             FROM json_each(@pairs) AS pair CROSS JOIN ${from('source_id')}
+             WHERE l.source_id = pair.value ->> '$[0]' AND l.target_id = pair.value ->> '$[1]'`,
+        )} ORDER BY source_id, target_id, relation`,
       )
-      .all({ source: sourceId, target: targetId }) as (LinkTimes & { readonly relation: string })[];
+      .all({ pairs: JSON.stringify(pairs) }) as (LinkTimes & PathLink)[];
+  }
+
+  /** Reads memories that the caller may see, so that `nameOf` need not. */
+  readNames(ids: readonly string[]): void {
+    const unknown = ids.filter((id) => !this.names.has(id));
+    if (unknown.length === 0) return;
+    for (const id of unknown) this.names.set(id, null);
+    const rows = this.parts.statements
+      .get(
+        `SELECT m.id, m.title, m.namespace FROM memories m
+         WHERE m.id IN (SELECT value FROM json_each(@ids)) AND ${this.gate.sql}`,
+      )
+      .all({ ...this.gate.parameters, ids: JSON.stringify(unknown) }) as MemoryName[];
+    for (const row of rows) this.names.set(row.id, row);
   }
 
   /** A memory that the caller may see; null for any other. */
   nameOf(id: string): MemoryName | null {
-    let name = this.names.get(id);
-    if (name === undefined) {
-      const row = this.parts.statements
-        .get(`SELECT m.id, m.title, m.namespace FROM memories m WHERE m.id = @id AND ${this.gate.sql}`)
-        .get({ ...this.gate.parameters, id }) as MemoryName | undefined;
-      name = row ?? null;
-      this.names.set(id, name);
-    }
-    return name;
+    this.readNames([id]);
+    return this.names.get(id) ?? null;
   }
 
   /**

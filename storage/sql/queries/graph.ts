@@ -82,10 +82,13 @@ export function pathsBetween(parts: QueryParts, query: FindPaths): Result<Answer
   const links = new GraphLinks(parts, query, query.moment);
   const budget = new TraversalBudget(parts.clock);
   const graph: PathSource = {
-    *neighbours(id) {
-      for (const link of links.around(id)) yield counts(link, query.moment) ? link.id : null;
+    *neighbours(ids) {
+      for (const link of links.around(ids)) yield [link.own, counts(link, query.moment) ? link.id : null];
     },
-    shows: (id) => links.nameOf(id) !== null,
+    shown(ids) {
+      links.readNames(ids);
+      return ids.filter((id) => links.nameOf(id) !== null);
+    },
   };
   const { maxDepth, maxResults } = query;
   const request = { sourceId: source.value.id, targetId: target.value.id, maxDepth, maxResults };
@@ -103,23 +106,20 @@ function linksOn(
   links: GraphLinks,
   moment: GraphMoment,
 ): readonly PathLink[] {
-  const pairs = new Map(
-    paths.flatMap((path) => path.slice(1).map((id, at) => [`${path[at]!} ${id}`, [path[at]!, id] as const])),
-  );
-  const found = new Map<string, PathLink>();
-  for (const [from, to] of pairs.values()) {
-    for (const [source_id, target_id] of [
-      [from, to],
-      [to, from],
-    ] as const) {
-      for (const link of links.between(source_id, target_id)) {
-        const { relation } = link;
-        const key = `${source_id} ${target_id} ${relation}`;
-        if (counts(link, moment)) found.set(key, { source_id, target_id, relation });
-      }
+  const pairs = new Map<string, readonly [string, string]>();
+  for (const path of paths) {
+    for (const [at, to] of path.slice(1).entries()) {
+      const from = path[at]!;
+      pairs.set(`${from} ${to}`, [from, to]).set(`${to} ${from}`, [to, from]);
     }
   }
-  return [...found.values()];
+  const found = new Map([...pairs.keys()].map((pair) => [pair, new Map<string, PathLink>()]));
+  for (const link of links.between([...pairs.values()])) {
+    const { source_id, target_id, relation } = link;
+    if (counts(link, moment))
+      found.get(`${source_id} ${target_id}`)!.set(relation, { source_id, target_id, relation });
+  }
+  return [...found.values()].flatMap((of) => [...of.values()]);
 }
 
 /** The memories that one was made from, or that were made from it (reference-mcp-cli §1.3). */
