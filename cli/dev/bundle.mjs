@@ -19,13 +19,32 @@ export const ENTRIES = [
   'storage/vectors/vector-thread.js',
 ];
 
-/** The MCP library with its own zod: as much code as all other modules, and only `mcp` needs it. */
-const MCP_LIBRARY = [
-  '@modelcontextprotocol/sdk/server/index.js',
-  '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js',
-  '@modelcontextprotocol/sdk/types.js',
+/** Libraries that few processes need, each in a file of its own that is loaded when an importing module runs. */
+const LIBRARIES = [
+  {
+    // With its own zod it is as much code as all other modules.
+    file: 'node/mcp/library.cjs',
+    of: /^@modelcontextprotocol\//,
+    modules: [
+      '@modelcontextprotocol/sdk/server/index.js',
+      '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js',
+      '@modelcontextprotocol/sdk/types.js',
+    ],
+  },
+  {
+    file: 'node/observability/otlp-library.cjs',
+    of: /^@opentelemetry\//,
+    modules: [
+      '@opentelemetry/api',
+      '@opentelemetry/core',
+      '@opentelemetry/exporter-metrics-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-metrics',
+      '@opentelemetry/sdk-trace',
+    ],
+  },
 ];
-const MCP_LIBRARY_FILE = 'node/mcp/library.cjs';
 
 /** The client that programs import as `mnemesh/client`, and where the package has it and its types. */
 const CLIENT_ENTRY = 'node/client/index.js';
@@ -62,13 +81,15 @@ export async function bundle(dist) {
     logLevel: 'warning',
   };
   await Promise.all([
-    build({
-      ...common,
-      stdin: { contents: MCP_LIBRARY.map((path) => `export * from '${path}';`).join('\n'), resolveDir: dist },
-      outfile: MCP_LIBRARY_FILE,
-      format: 'cjs',
-      plugins: [noSchemaValidator()],
-    }),
+    ...LIBRARIES.map(({ file, modules }) =>
+      build({
+        ...common,
+        stdin: { contents: modules.map((path) => `export * from '${path}';`).join('\n'), resolveDir: dist },
+        outfile: file,
+        format: 'cjs',
+        plugins: [noSchemaValidator()],
+      }),
+    ),
     ...ENTRIES.map((entry) =>
       build({
         ...common,
@@ -82,7 +103,7 @@ export async function bundle(dist) {
           ownModules(dist, join(dist, entry), tables),
           outside(),
           nativeDatabase(),
-          mcpLibrary(entry),
+          ...LIBRARIES.map((library) => fromLibrary(entry, library)),
         ],
       }),
     ),
@@ -162,17 +183,17 @@ function nativeDatabase() {
   };
 }
 
-/** The MCP library is required from its own file. */
-function mcpLibrary(entry) {
-  const path = JSON.stringify(relative(dirname(entry), MCP_LIBRARY_FILE).split(sep).join('/'));
+/** A library is required from its own file. */
+function fromLibrary(entry, { file, of, modules }) {
+  const path = JSON.stringify(relative(dirname(entry), file).split(sep).join('/'));
   return {
-    name: 'mcp-library',
+    name: file,
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^@modelcontextprotocol\// }, ({ path: wanted }) => {
-        if (!MCP_LIBRARY.includes(wanted)) throw new Error(`${wanted} is not in ${MCP_LIBRARY_FILE}`);
-        return { path: wanted, namespace: 'mcp-library' };
+      onResolve({ filter: of }, ({ path: wanted }) => {
+        if (!modules.includes(wanted)) throw new Error(`${wanted} is not in ${file}`);
+        return { path: wanted, namespace: file };
       });
-      onLoad({ filter: /.*/, namespace: 'mcp-library' }, () => ({
+      onLoad({ filter: /.*/, namespace: file }, () => ({
         contents: `module.exports = $require(${path});`,
       }));
     },

@@ -5,7 +5,13 @@ export type Table = Readonly<Record<string, unknown>>;
 export const CONFIG_SCHEMA_VERSION = 2;
 
 /** Sections that must say where their key is, and may not hold it. */
-export const SECRET_SECTIONS: readonly string[] = ['llm', 'llm.auto_tag', 'embeddings', 'reranker'];
+export const SECRET_SECTIONS: readonly string[] = [
+  'llm',
+  'llm.auto_tag',
+  'embeddings',
+  'reranker',
+  'telemetry',
+];
 
 /** The value at a dotted key; undefined where there is none. */
 export function valueAt(values: Table, dotted: string): unknown {

@@ -4,25 +4,13 @@ import {
   MODEL_CALLS_PER_DAY,
   RERANK_TIMEOUT_MS,
 } from '../../protocol/base/model-limits.js';
+import { urlProblem } from './base-url.js';
 import { MODEL_ALIASES } from './model-vendors.js';
 import type { SettingRows } from './setting-row.js';
 
 /** Selectors of a chat model (interface §2.12, "Backends"). */
 const LLM_BACKENDS = ['none', 'local-native', 'compatible', 'openai-compatible', ...MODEL_ALIASES] as const;
 const ONE_OF_THEM = "local-native, compatible, none, or a vendor's name";
-
-/** What is wrong with a base URL; it may hold a password, so it is never quoted. */
-function urlProblem(text: string): string | null {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return 'must be an http or https URL';
-  }
-  if (!['http:', 'https:'].includes(url.protocol)) return 'must be an http or https URL';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user or a password';
-  return null;
-}
 
 /** The models that a node may call, and where their keys are (interface §2.12). */
 export const MODEL_ROWS = {

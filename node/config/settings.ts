@@ -18,6 +18,7 @@ import { PLACE_ROWS } from './rows-places.js';
 import { SCORING_ROWS } from './rows-scoring.js';
 import { SERVICE_ROWS } from './rows-service.js';
 import { SESSION_ROWS } from './rows-sessions.js';
+import { TELEMETRY_ROWS } from './rows-telemetry.js';
 import { TLS_ROWS } from './rows-tls.js';
 import { TRANSCRIPT_ROWS } from './rows-transcripts.js';
 import { defaultOf, type SettingRow, type SettingsOf } from './setting-row.js';
@@ -28,6 +29,7 @@ const SECTIONS = [
   CALLER_ROWS,
   SERVICE_ROWS,
   LOGGING_ROWS,
+  TELEMETRY_ROWS,
   AUDIT_ROWS,
   LIFE_ROWS,
   CONFIDENCE_ROWS,

@@ -1,9 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Crypto } from '../../protocol/base/seams.js';
 import { collectInput } from '../bindings/collect-input.js';
 import type { OperationRoute } from '../bindings/operation-route.js';
 import type { HttpCallers } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
+import { traceParentOf } from '../observability/tracing.js';
 import { type Answered, shapedAnswer } from '../pipeline/answer.js';
 import type { Services } from '../pipeline/call.js';
 import { formattedText } from '../pipeline/formatted-text.js';
@@ -194,6 +196,8 @@ export class RequestHandler {
   async #forward(exchange: Exchange, route: PeerRoute, body: Buffer | null): Promise<void> {
     exchange.state = 'running';
     exchange.effective = route.method === 'POST' && route.repeatable !== true;
+    const parent = traceParentOf(exchange.request.headers['traceparent']);
+    const end = this.#options.services.tracing?.begin({ operation: route.name, surface: 'peer', parent });
     try {
       const { callers, clientOf } = this.#options;
       const agent = exchange.request.headers['x-agent-id'];
@@ -202,8 +206,10 @@ export class RequestHandler {
         loopback: isLoopback(exchange.request.socket.remoteAddress),
         admin: caller?.ok === true && caller.value.admin,
       });
+      end?.({ code: reply.status < 400 ? 'OK' : `HTTP_${reply.status}`, isFault: reply.status >= 500 });
       exchange.send(reply.status, reply.contentType, reply.body, reply.headers);
     } catch (error) {
+      end?.({ code: 'INTERNAL', isFault: true });
       this.#report(exchange, error);
     }
   }
@@ -248,6 +254,7 @@ export class RequestHandler {
           unknownFields: 'refuse',
           deadlineMs: exchange.startedMs + services.settings.requestTimeoutMs,
           gone: () => exchange.gone(),
+          traceparent: headerOf(headers, 'traceparent'),
           ...(key.value === null ? {} : { key: key.value, again: 'perhaps' }),
         },
         services,
@@ -331,6 +338,12 @@ const MISSING_KEY = 'missing or invalid API key';
 const CHALLENGE = ['www-authenticate', 'Bearer realm="mnemesh", ApiKey realm="mnemesh"'];
 const SIGNATURE_CHALLENGE = ['www-authenticate', 'SVC-Signature realm="mnemesh"'];
 const EMPTY = new Uint8Array(0);
+
+/** A header that is sent once. */
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
 
 /** The path and query of a request target; proxies send the absolute form. */
 function originForm(target: string): string {

@@ -279,6 +279,15 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
     stream.onClose(() => this.#streams.delete(stream));
   }
 
+  #showFigures(): void {
+    const { metrics, services } = this.#options;
+    metrics.setInflight(this.#exchanges.size);
+    metrics.setStreams(this.#streams.size);
+    metrics.showHooks(services.hooks);
+    const { pendingEmbeddings } = services.condition();
+    if (pendingEmbeddings !== null) metrics.setPendingEmbedding(pendingEmbeddings);
+  }
+
   #createHandler(host: string): RequestHandler {
     const {
       services,
@@ -289,16 +298,13 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       mcp = null,
       peersOnly = false,
     } = this.#options;
-    const inflight = () => this.#exchanges.size;
-    const streams = () => this.#streams.size;
+    if (!peersOnly) metrics.beforeReading(() => this.#showFigures());
     const mcpPath = mcp === null || peersOnly ? null : MCP_PATH;
     const router = new Router<Route>();
     for (const route of serviceRoutes({
       services,
       operations,
       metrics,
-      inflight,
-      streams,
       peerRoutes,
       streamRoutes,
       mcp: mcpPath,

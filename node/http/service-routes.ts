@@ -19,9 +19,6 @@ export interface ServiceRouteOptions {
   readonly services: Services;
   readonly operations: readonly Operation[];
   readonly metrics: Metrics;
-  readonly inflight: () => number;
-  /** Answers that go on. */
-  readonly streams: () => number;
   /** Routes that are described together with these. */
   readonly peerRoutes: readonly PeerRoute[];
   readonly streamRoutes: readonly StreamRoute[];
@@ -87,7 +84,7 @@ function healthRoute(services: Services): ServiceRoute {
   };
 }
 
-function metricsRoute({ services, metrics, inflight, streams }: ServiceRouteOptions): ServiceRoute {
+function metricsRoute({ metrics }: ServiceRouteOptions): ServiceRoute {
   return {
     kind: 'service',
     name: 'metrics',
@@ -96,14 +93,7 @@ function metricsRoute({ services, metrics, inflight, streams }: ServiceRouteOpti
     open: false,
     always: true,
     responses: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
-    reply: async () => {
-      metrics.setInflight(inflight());
-      metrics.setStreams(streams());
-      metrics.showHooks(services.hooks);
-      const { pendingEmbeddings } = services.condition();
-      if (pendingEmbeddings !== null) metrics.setPendingEmbedding(pendingEmbeddings);
-      return { status: 200, contentType: metrics.contentType, body: await metrics.render() };
-    },
+    reply: async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.render() }),
   };
 }
 

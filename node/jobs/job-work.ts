@@ -85,6 +85,7 @@ export class RunOfJob {
         input: { ...input },
         unknownFields: 'refuse' as const,
         deadlineMs: this.deadlineMs,
+        tracedAs: 'job',
       },
       ...{ key: `job ${job.id} ${name}`, again: job.runs > 1 },
     };

@@ -4,6 +4,7 @@ import { fail, failed, type Result } from '../../protocol/base/result.js';
 import type { Clock, Crypto, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { Settings } from '../config/settings.js';
 import { isAbsent } from '../config/store-url.js';
+import { traceParentOf } from '../observability/tracing.js';
 import type { Answer } from '../pipeline/answer.js';
 import type { Services } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
@@ -172,7 +173,7 @@ export class LocalRunner {
   /** The call as it travels. A signature with an agent's key is made here: the key need not be the daemon's. */
   private callOf(
     operation: Operation,
-    { surface, caller, input, unknownFields, profile }: LocalRequest,
+    { surface, caller, input, unknownFields, profile, traceparent }: LocalRequest,
     key: string,
     again: boolean,
   ): Result<Omit<LocalCall, 'id'>> {
@@ -181,7 +182,11 @@ export class LocalRunner {
     const call = { operation: operation.name, surface, input: signed.value, unknownFields, key, again };
     const { agentId, claimed, viewer, admin } = caller;
     const by = { agentId, claimed, viewer: { ...viewer }, admin, local: true } as const;
-    return { ok: true, value: { ...call, caller: by, ...(profile === undefined ? {} : { profile }) } };
+    const trace = traceParentOf(traceparent) === null ? {} : { traceparent };
+    return {
+      ok: true,
+      value: { ...call, ...trace, caller: by, ...(profile === undefined ? {} : { profile }) },
+    };
   }
 
   private signed(operation: Operation, request: LocalRequest): Result<Record<string, unknown>> {

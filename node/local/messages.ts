@@ -72,6 +72,7 @@ export const callSchema = z.strictObject({
   unknownFields: z.enum(['refuse', 'ignore']),
   profile: z.array(z.enum(FAMILIES)).min(1).max(FAMILIES.length).readonly().optional(),
   key: z.uuid(),
+  traceparent: z.string().max(256).optional(),
   again: z.boolean(),
 });
 

@@ -32,6 +32,8 @@ export interface CallContext {
   /** Null where the client asked for no progress. */
   readonly progress: ProgressReport | null;
   readonly deadlineMs?: number | undefined;
+  /** The `traceparent` of the request, unparsed. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface ToolSession {
@@ -75,7 +77,7 @@ export async function run(
   operation: Operation,
   { args, input }: { readonly args: Fields; readonly input: Fields },
   { access, profile }: ToolSession,
-  { clientName, cancelled, progress, deadlineMs }: CallContext,
+  { clientName, cancelled, progress, deadlineMs, traceparent }: CallContext,
 ): Promise<Answer> {
   const caller = access.callerOf(operation, { agent_id: args['agent_id'], ...input }, clientName);
   if (!caller.ok) return caller;
@@ -87,6 +89,7 @@ export async function run(
     gone: () => cancelled,
     ...(progress === null ? {} : { progress }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    traceparent,
   });
 }
 

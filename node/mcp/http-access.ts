@@ -25,6 +25,7 @@ export function httpAccess(
       const claim = claims ? { value, source: 'body' as const, ofAny: role === 'subject' } : null;
       return callers(agentId, claim, operation.guards.admin === true);
     },
-    run: (operation, request) => runOperation(operation, { ...request, surface: 'http' }, services),
+    run: (operation, request) =>
+      runOperation(operation, { ...request, surface: 'http', tracedAs: 'mcp' }, services),
   };
 }

@@ -227,7 +227,14 @@ const ownerOf = ({ headers, client }: Pick<McpRequest, 'headers' | 'client'>): s
   JSON.stringify([agentOf(headers) ?? null, client]);
 
 /** The headers of the protocol; the library needs no others, and keys must not reach it. */
-const READ = ['accept', 'content-type', 'last-event-id', 'mcp-protocol-version', 'mcp-session-id'];
+const READ = [
+  'accept',
+  'content-type',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'traceparent',
+];
 
 const webHeaders = (headers: IncomingHttpHeaders): [string, string][] =>
   READ.flatMap((name): [string, string][] => {

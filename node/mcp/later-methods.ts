@@ -1,4 +1,6 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Answer } from '../pipeline/answer.js';
 import type { CallContext } from './call-tool.js';
@@ -6,6 +8,8 @@ import { completeArgument, listResources, type Reader, readResource, TEMPLATES }
 import type { SessionLog } from './session-log.js';
 
 type Fields = Record<string, unknown>;
+/** What the library knows of a request. */
+export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 /** What the methods of later versions need of the session. */
 export interface LaterSession {
@@ -13,7 +17,7 @@ export interface LaterSession {
   /** Throws that there is no such method, in a session of the first version. */
   readonly requireLater: (method: string) => void;
   readonly read: (operation: string, input: Fields, context: CallContext) => Promise<Answer>;
-  readonly contextOf: (signal: AbortSignal) => CallContext;
+  readonly contextOf: (extra: Extra) => CallContext;
 }
 
 export const fieldsOf = (value: unknown): Fields =>
@@ -27,9 +31,9 @@ const requestOf = <M extends string>(method: M) => z.object({ method: z.literal(
 /** Offers resources, completions and logging, which this node has in later versions only. */
 export function serveLaterMethods(server: Server, session: LaterSession): void {
   const offer = (method: string, answer: (given: Fields, read: Reader) => Fields | Promise<Fields>) =>
-    server.setRequestHandler(requestOf(method), async (request, { signal }) => {
+    server.setRequestHandler(requestOf(method), async (request, extra) => {
       session.requireLater(method);
-      const context = session.contextOf(signal);
+      const context = session.contextOf(extra);
       return answer(request.params, (operation, input) => session.read(operation, input, context));
     });
   offer('resources/list', ({ cursor }, read) => listResources(read, cursor));

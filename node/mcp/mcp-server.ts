@@ -1,11 +1,5 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
-import type {
-  CallToolResult,
-  ServerNotification,
-  ServerRequest,
-  ServerResult,
-} from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, ServerNotification, ServerResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Profile } from '../config/tool-profile.js';
 import type { Answer } from '../pipeline/answer.js';
@@ -13,7 +7,7 @@ import type { ProgressReport } from '../pipeline/call.js';
 import { VERSION } from '../version.js';
 import type { CallContext } from './call-tool.js';
 import { instructionsFor } from './instructions.js';
-import { fieldsOf, params, serveLaterMethods } from './later-methods.js';
+import { type Extra, fieldsOf, params, serveLaterMethods } from './later-methods.js';
 import { getPrompt, listPrompts } from './prompts.js';
 import { FIRST_VERSION, featuresOf, type VersionFeatures, versionFor } from './protocol-version.js';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpc-error.js';
@@ -35,8 +29,6 @@ export interface Tools {
 const FIRST_CAPABILITIES = { tools: {}, prompts: {} };
 const CAPABILITIES = { ...FIRST_CAPABILITIES, resources: {}, completions: {}, logging: {} };
 const TOOL_NAME_SHOWN_MAX = 128;
-
-type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 // The SDK's own schemas would refuse requests that the interface accepts, or refuse them with other messages.
 const initializeRequest = z.object({ method: z.literal('initialize'), params });
@@ -98,7 +90,7 @@ class McpSession {
         if (!featuresOf(this.version).later) throw unknownMethod(method);
       },
       read: (operation, input, context) => tools.read(operation, input, context),
-      contextOf: (cancelled) => this.contextOf(cancelled, null),
+      contextOf: (extra) => this.contextOf(extra),
     });
     server.fallbackRequestHandler = async (request) => {
       throw unknownMethod(request.method);
@@ -126,8 +118,10 @@ class McpSession {
     };
   }
 
-  private contextOf(cancelled: AbortSignal, progress: ProgressReport | null): CallContext {
-    return { clientName: this.clientName, features: featuresOf(this.version), cancelled, progress };
+  private contextOf(extra: Extra, progress: ProgressReport | null = null): CallContext {
+    const { clientName, version } = this;
+    const features = featuresOf(version);
+    return { clientName, features, cancelled: extra.signal, progress, traceparent: traceparentOf(extra) };
   }
 
   private async call(
@@ -136,7 +130,7 @@ class McpSession {
   ): Promise<CallToolResult> {
     if (name === '') throw new RpcError(INVALID_PARAMS, 'missing or empty tool name');
     const reporter = featuresOf(this.version).later ? reporterFor(extra) : null;
-    const result = await this.tools.call(name, args, this.contextOf(extra.signal, reporter?.report ?? null));
+    const result = await this.tools.call(name, args, this.contextOf(extra, reporter?.report));
     // A client drops reports that come after the answer.
     await reporter?.sent();
     if (result !== null) {
@@ -179,6 +173,12 @@ function reporterFor(extra: Extra) {
     sending = notify(extra, { method: 'notifications/progress', params: reported });
   };
   return { report, sent: () => sending };
+}
+
+/** As a client names it in the message, else in the request that carries it. */
+function traceparentOf({ _meta, requestInfo }: Extra): string | undefined {
+  const named = _meta?.['traceparent'] ?? requestInfo?.headers['traceparent'];
+  return typeof named === 'string' ? named : undefined;
 }
 
 /** A client that is gone hears nothing. */

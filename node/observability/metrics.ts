@@ -1,4 +1,12 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client';
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { JobTotal } from '../../protocol/jobs/queries.js';
 import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
@@ -19,6 +27,7 @@ const DECISIONS = { allow: 'allowed', deny: 'refused', ask: 'pending' } as const
 export class Metrics {
   readonly #registry = new Registry();
   #processMetrics = false;
+  #refresh: () => void = () => undefined;
   #mesh: MeshMetrics | null = null;
   #hooks: HookMetrics | null = null;
 
@@ -288,21 +297,34 @@ export class Metrics {
     this.#touchesDropped.inc(count);
   }
 
+  /** Called before the metrics are read; for figures that cost nothing to read and change all the time. */
+  beforeReading(refresh: () => void): void {
+    this.#refresh = refresh;
+  }
+
   /** Content type of `render`. */
   get contentType(): string {
     return this.#registry.contentType;
   }
 
-  /**
-   * The exposition text. Process metrics are gathered from the first scrape on, so that a node that is never scraped
-   * does not pay for them.
-   */
+  /** The exposition text. */
   async render(): Promise<string> {
-    if (!this.#processMetrics) {
-      this.#processMetrics = true;
-      collectDefaultMetrics({ register: this.#registry });
-    }
+    this.#beRead();
     return this.#registry.metrics();
+  }
+
+  /** The same figures as values. */
+  async read(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[]> {
+    this.#beRead();
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  /** Process metrics are gathered from the first reading on, so that a node whose metrics nobody reads does not pay for them. */
+  #beRead(): void {
+    this.#refresh();
+    if (this.#processMetrics) return;
+    this.#processMetrics = true;
+    collectDefaultMetrics({ register: this.#registry });
   }
 
   #gauge(name: string, help: string): Gauge {

@@ -15,6 +15,7 @@ import type { Family } from '../config/tool-families.js';
 import type { Profile } from '../config/tool-profile.js';
 import type { Caller } from '../identity/caller.js';
 import type { Models } from '../models/models.js';
+import type { Tracing } from '../observability/tracing.js';
 import type { Reranker } from '../semantics/reranker/reranker.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
@@ -129,6 +130,8 @@ export interface Services extends ReadServices {
   readonly store: Store;
   /** Counts what was decided about an action that policies gate; absent where nothing is counted. */
   readonly onDecision?: (action: string, outcome: PolicyOutcome) => void;
+  /** Hears of each call; absent where no spans are sent. */
+  readonly tracing?: Tracing | undefined;
   /** Absent where nothing is replicated: in processes other than the daemon. */
   readonly replication?: Replication | undefined;
 }

@@ -1,8 +1,10 @@
+import { ERRORS } from '../../protocol/base/errors.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import { FULL_PROFILE, type Profile } from '../config/tool-profile.js';
 import type { Caller } from '../identity/caller.js';
+import { type TracedOutcome, traceParentOf } from '../observability/tracing.js';
 import { type Answer, answerOf } from './answer.js';
 import { attest } from './attest.js';
 import type { Attestation, Call, ProgressReport, Services, Surface } from './call.js';
@@ -39,6 +41,10 @@ export interface Request {
   readonly progress?: ProgressReport;
   /** Ids that the call makes follow from it, so that the same call makes them again. */
   readonly key?: string;
+  /** The header `traceparent` of whoever calls, unparsed. */
+  readonly traceparent?: string | undefined;
+  /** The surface that a span names, where it is not that of the request. */
+  readonly tracedAs?: string;
   /** True for a retry of a call whose answer was lost; `perhaps` where its client does not say which try this is. */
   readonly again?: boolean | 'perhaps';
 }
@@ -54,6 +60,24 @@ export async function runOperation(
   request: Request,
   services: Services,
 ): Promise<Answer> {
+  const { tracing } = services;
+  if (tracing === undefined) return run(operation, request, services);
+  const { surface, tracedAs = surface, traceparent } = request;
+  const parent = traceParentOf(traceparent);
+  const end = tracing.begin({ operation: operation.name, surface: tracedAs, parent });
+  const answer = await run(operation, request, services);
+  end(outcomeOf(answer));
+  return answer;
+}
+
+/** What a span says of an answer. */
+function outcomeOf(answer: Answer): TracedOutcome {
+  if (answer.ok) return { code: answer.waits === true ? 'WAITS' : 'OK', isFault: false };
+  const { code } = answer.error;
+  return { code, isFault: ERRORS[code].http >= 500 };
+}
+
+async function run(operation: Operation, request: Request, services: Services): Promise<Answer> {
   try {
     // This check comes first, so that a caller without the right to an operation learns nothing of its other checks.
     if (operation.guards.admin === true && request.surface === 'http' && !request.caller.admin) {
@@ -196,7 +220,7 @@ type OwnParts = Pick<Services, 'store' | 'tokens' | 'random'>;
 
 /**
  * The services of a call: a read gets a store that cannot write. Calls inside a call do not wait one by one for the
- * quorum: the outermost waits for all their operations.
+ * quorum: the outermost waits for all their operations, and its span is theirs.
  */
 function servicesOf(
   { effect }: Operation,
@@ -205,7 +229,7 @@ function servicesOf(
 ): Services {
   // The declaration ties the effect to the type of `run`, so a read never uses what is missing here.
   const given = effect === 'read' ? (readOnly(store) as Store) : store;
-  return { ...services, store: given, tokens, random, replication: undefined };
+  return { ...services, store: given, tokens, random, replication: undefined, tracing: undefined };
 }
 
 const readOnly = (store: Store): ReadStore => ({ query: (query, options) => store.query(query, options) });

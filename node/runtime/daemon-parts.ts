@@ -27,6 +27,8 @@ import { type ListenerFiles, openListenerFiles } from '../mesh/tls/listener-file
 import type { Models } from '../models/models.js';
 import { type ModelsParts, openModels } from '../models/open-models.js';
 import { Metrics } from '../observability/metrics.js';
+import { openTelemetry } from '../observability/open-telemetry.js';
+import type { Telemetry } from '../observability/telemetry.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
@@ -49,14 +51,19 @@ import { OwnerDuties, type OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';
 import { DeferredTouches } from './touch-queue.js';
 
-/** A daemon's parts, each made from the ones before it. Nothing runs or listens yet. */
-export interface DaemonParts {
+/** What a daemon is before its parts are made. */
+export interface DaemonGround {
   readonly settings: Settings;
   readonly log: Log;
   readonly identity: MachineIdentity;
+  readonly metrics: Metrics;
+  readonly telemetry: Telemetry;
+}
+
+/** A daemon's parts, each made from the ones before it. Nothing runs or listens yet. */
+export interface DaemonParts extends DaemonGround {
   /** The files of the listener's TLS. */
   readonly files: ListenerFiles;
-  readonly metrics: Metrics;
   readonly condition: DaemonCondition;
   readonly storage: DaemonStorage;
   readonly touches: DeferredTouches;
@@ -77,15 +84,22 @@ export interface DaemonParts {
 
 const PRESENCE_SEAMS = { crypto: systemCrypto, clock: systemClock, scheduler: systemScheduler };
 
-/** Makes the folders, the keys, the database and every part of a daemon. */
-export function openParts(settings: Settings, log: Log): DaemonParts {
+/** Makes the folders and the keys of a daemon, and what it reports with. */
+export async function openGround(settings: Settings, log: Log): Promise<DaemonGround> {
   makeFolder(settings.home);
   makeFolder(dirname(settings.dbPath));
   const identity = loadMachineIdentity(settings.keyDir, systemRandom);
+  const metrics = new Metrics();
+  const telemetry = await openTelemetry({ settings, metrics, peerId: identity.peerId, log });
+  return { settings, log, identity, metrics, telemetry };
+}
+
+/** Makes the database and every part of a daemon. */
+export function openParts(ground: DaemonGround): DaemonParts {
+  const { settings, log, identity, metrics, telemetry } = ground;
   const files = openListenerFiles(settings, { scheduler: systemScheduler, log });
   // Opens the database before any thread does, so that a refusal is a clear error at the start.
   openOnce(settings, identity.peerId).close();
-  const metrics = new Metrics();
   const damage = new DatabaseDamage(log);
   const condition = new DaemonCondition(damage);
   const storage = new DaemonStorage(settings, identity.peerId, log, damage);
@@ -110,6 +124,7 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
     isMember: (peerId) => peers.isMember(peerId),
     condition: () => condition.read(),
     onDecision: (action, outcome) => metrics.policyDecision(action, outcome),
+    tracing: telemetry.tracing ?? undefined,
   });
   const mesh = new MeshNode({
     services: own,
@@ -131,8 +146,8 @@ export function openParts(settings: Settings, log: Log): DaemonParts {
   const mcp = new McpEndpoint(services);
   const http = httpOf(services, { metrics, mesh, mcp, approvals, inbox, files });
   return {
-    ...{ settings, log, identity, files },
-    metrics,
+    ...ground,
+    files,
     condition,
     storage,
     touches,

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
 import { type NodeLog, openLog } from '../observability/log-files.js';
 import { OPERATIONS } from '../operations/registry.js';
-import { type DaemonParts, openParts } from './daemon-parts.js';
+import { type DaemonGround, type DaemonParts, openGround, openParts } from './daemon-parts.js';
 import { startTree } from './daemon-tree.js';
 import { refuseUnsafeOperatorKey } from './operator-key.js';
 import { shutDown } from './shut-down.js';
@@ -70,9 +70,12 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
 
 /** The parts of a daemon; a start that is refused closes the log. */
 async function openedParts(settings: Settings, nodeLog: NodeLog): Promise<DaemonParts> {
+  let ground: DaemonGround | null = null;
   try {
-    return openParts(settings, nodeLog.log);
+    ground = await openGround(settings, nodeLog.log);
+    return openParts(ground);
   } catch (error) {
+    await ground?.telemetry.close();
     await nodeLog.close();
     throw error;
   }

@@ -22,6 +22,7 @@ type OwnParts = Pick<
   | 'catalogue'
   | 'isMember'
   | 'onDecision'
+  | 'tracing'
 >;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */

@@ -28,6 +28,7 @@ export async function shutDown(parts: DaemonParts, tree: Supervisor | null): Pro
   await attempt(log, 'checkpoint', async () => checkpoint(settings, identity.peerId));
   await http.close();
   await attempt(log, 'local socket', () => local.close());
+  await parts.telemetry.close();
   files.close();
 }
 

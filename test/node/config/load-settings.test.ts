@@ -231,6 +231,8 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_RERANK_MODEL: [['cross', 'cross']],
   SVC_RERANK_API_KEY: [['a key', 'secret:a key']],
   SVC_RERANK_TIMEOUT_MS: [['500', 500]],
+  SVC_OTLP_ENDPOINT: [['http://127.0.0.1:4318', 'http://127.0.0.1:4318']],
+  SVC_OTLP_HEADERS: [['a=b', 'secret:a=b']],
   SVC_OPERATOR_PUBKEY: [['A'.repeat(43), 'A'.repeat(43)]],
 };
 
@@ -365,6 +367,12 @@ describe('the configuration file', () => {
     max_files = 3
     retention_days = 4
     structured = true
+    [telemetry]
+    otlp_endpoint = "http://127.0.0.1:4"
+    otlp_traces = false
+    otlp_trace_ratio = 0.5
+    otlp_metrics = false
+    otlp_metrics_interval_secs = 7
     [identity]
     anonymize_default = true
     [audit]
@@ -497,6 +505,11 @@ describe('the configuration file', () => {
     llmCallTimeoutMs: 7000,
     autonomousHooks: true,
     llmCallsPerDay: 44,
+    otlpEndpoint: 'http://127.0.0.1:4',
+    otlpTraces: false,
+    otlpTraceRatio: 0.5,
+    otlpMetrics: false,
+    otlpMetricsIntervalMs: 7000,
     rerankerEnabled: true,
     rerankerModel: 'cross',
     rerankerBaseUrl: 'http://127.0.0.1:3',
