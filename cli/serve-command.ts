@@ -11,6 +11,7 @@ import { failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { PROGRAM } from './command.js';
 import { defineCommand } from './define-command.js';
+import { examinesBeside } from './examine-beside.js';
 import { GLOBAL_FLAGS, isSet, settingSources, settingsFor } from './global-flags.js';
 import { keptFor } from './kept-data.js';
 import { SERVICE_FLAGS } from './service/service-flags.js';
@@ -59,7 +60,7 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   const other = await findDaemon(settings, systemCrypto, systemScheduler);
   other?.close();
   const { startDaemon } = await import('../node/runtime/daemon.js');
-  const daemon = await startDaemon(settings);
+  const daemon = await startDaemon(settings, examinesBeside(parsed));
   stop = () => daemon.stop();
   reload = () => daemon.reloadHooks();
   if (stopAsked) void daemon.stop();

@@ -52,6 +52,15 @@ export function settingsOfFlags(
   return ok(settings as SettingFlags);
 }
 
+/** The variables that say the same as the flags of a command; flags without a variable are left out. */
+export function variablesOfFlags(parsed: ParsedArguments): Readonly<Record<string, string>> {
+  const given = FLAGGED.flatMap((row) => {
+    const text = parsed.flags.get(nameOf(row))?.at(-1);
+    return row.env === undefined || text === undefined ? [] : [[row.env, text] as const];
+  });
+  return Object.fromEntries(given);
+}
+
 function rowOf(key: Setting['key']): Flagged {
   const row = FLAGGED.find((candidate) => candidate.key === key);
   if (row === undefined) throw new Error(`the setting ${key} has no flag`);

@@ -3,6 +3,8 @@ import type { CallOptions, ErrorCode, Operations } from 'mnemesh/client';
 import { MnemeshError } from '../../node/client/client-error.js';
 import { HttpClient } from '../../node/client/http-client.js';
 import type { ApprovalEvent, InboxEvent, StreamOptions } from '../../node/client/public.js';
+import type { MeshStatus } from './lib/mesh-status.js';
+import type { PolicyLevel } from './lib/policies.js';
 import { agent, apiKey, askForKey } from './session.js';
 
 export type { ErrorCode, Operations };
@@ -67,6 +69,22 @@ export const inboxEvents = (options: StreamOptions): AsyncGenerator<InboxEvent, 
   client().inboxStream(options);
 
 export const health = (): ReturnType<HttpClient['health']> => client().health();
+
+/** The policies that hold in a namespace, the most general first. */
+export async function policyLevels(namespace: string, signal: AbortSignal): Promise<readonly PolicyLevel[]> {
+  const answer = await call('memory_namespace_get_standard', { namespace, inherit: true }, { signal });
+  return (answer as unknown as { readonly standards?: readonly PolicyLevel[] }).standards ?? [];
+}
+
+/** The node and its peers; with `compare` the peers are asked whether their memories are equal. */
+export const meshStatus = async ({
+  compare,
+  signal,
+}: {
+  readonly compare: boolean;
+  readonly signal?: AbortSignal;
+}): Promise<MeshStatus> =>
+  JSON.parse(await read(`/api/v1/mesh/status${compare ? '?compare=true' : ''}`, signal)) as MeshStatus;
 
 /** What a route of the node itself answers, that is no operation. Throws MnemeshError. */
 export async function read(path: string, signal?: AbortSignal): Promise<string> {

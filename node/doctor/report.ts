@@ -1,32 +1,6 @@
-/** How bad a finding is; N/A is for a section whose feature is not configured. */
-export type Severity = 'INFO' | 'WARN' | 'CRIT';
+import type { Finding, Section, Severity } from '../pipeline/examination.js';
 
-/** One thing that doctor found. */
-export interface Finding {
-  /** Stable, in capitals. */
-  readonly code: string;
-  readonly severity: Severity;
-  readonly message: string;
-  /** A command or a setting that helps; empty when nothing needs to be done. */
-  readonly fix: string;
-}
-
-export interface Section {
-  readonly name: string;
-  readonly severity: Severity | 'N/A';
-  readonly facts: readonly (readonly [name: string, value: string])[];
-  readonly findings: readonly Finding[];
-}
-
-/** The whole report (reference-mcp-cli §2.2, doctor). */
-export interface DoctorReport {
-  readonly mode: 'local' | 'remote';
-  /** The home that was examined, or the nodes. */
-  readonly source: string;
-  readonly generated_at: string;
-  readonly sections: readonly Section[];
-  readonly overall: Severity;
-}
+export type { Examination as DoctorReport, Finding, Section, Severity } from '../pipeline/examination.js';
 
 const ORDER: readonly Severity[] = ['INFO', 'WARN', 'CRIT'];
 

@@ -105,7 +105,8 @@ import { memoryCapabilities } from './meta/memory-capabilities.js';
 import { memoryRecallObservations } from './meta/memory-recall-observations.js';
 import { memorySessionStart } from './meta/memory-session-start.js';
 import { memoryStats } from './meta/memory-stats.js';
-import { meshConflicts } from './meta/mesh-conflicts.js';
+import { meshConflicts, meshConflictTake } from './meta/mesh-conflicts.js';
+import { nodeDoctor } from './meta/node-doctor.js';
 import { memoryNotify } from './other/memory-notify.js';
 import { memoryPersona } from './personas/memory-persona.js';
 import { memoryPersonaGenerate } from './personas/memory-persona-generate.js';
@@ -275,6 +276,8 @@ export const OPERATIONS: readonly Operation[] = [
   memorySkillPromoteFromReflection,
   memorySkillCompositionalContext,
   meshConflicts,
+  meshConflictTake,
+  nodeDoctor,
   jobsList,
   jobsShow,
   jobsPause,

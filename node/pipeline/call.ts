@@ -19,6 +19,7 @@ import type { Tracing } from '../observability/tracing.js';
 import type { Reranker } from '../semantics/reranker/reranker.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
+import type { Examination } from './examination.js';
 import type { PolicyOutcome } from './governance-hooks.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
@@ -95,6 +96,9 @@ export interface Replication {
   readonly commands: Chain['commands'];
 }
 
+/** Examines a node. */
+export type Examine = () => Promise<Result<Examination>>;
+
 /** The parts of a node that operations that read use. The side effects of a read go through `touches`. */
 export interface ReadServices {
   readonly store: ReadStore;
@@ -123,6 +127,8 @@ export interface ReadServices {
   readonly catalogue: Catalogue;
   /** What runs and what is degraded, for capabilities and health. */
   readonly condition: () => Condition;
+  /** Examines the node as "mnemesh doctor" does; absent in processes other than the daemon. */
+  readonly examine?: Examine | undefined;
 }
 
 /** The parts of a node that operations that write use. */

@@ -30,7 +30,7 @@ import { Metrics } from '../observability/metrics.js';
 import { openTelemetry } from '../observability/open-telemetry.js';
 import type { Telemetry } from '../observability/telemetry.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
-import type { Services } from '../pipeline/call.js';
+import type { Examine, Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
@@ -95,7 +95,7 @@ export async function openGround(settings: Settings, log: Log): Promise<DaemonGr
 }
 
 /** Makes the database and every part of a daemon. */
-export function openParts(ground: DaemonGround): DaemonParts {
+export function openParts(ground: DaemonGround, examine?: Examine): DaemonParts {
   const { settings, log, identity, metrics, telemetry } = ground;
   const files = openListenerFiles(settings, { scheduler: systemScheduler, log });
   // Opens the database before any thread does, so that a refusal is a clear error at the start.
@@ -123,6 +123,7 @@ export function openParts(ground: DaemonGround): DaemonParts {
     catalogue: CATALOGUE,
     isMember: (peerId) => peers.isMember(peerId),
     condition: () => condition.read(),
+    examine,
     onDecision: (action, outcome) => metrics.policyDecision(action, outcome),
     tracing: telemetry.tracing ?? undefined,
   });

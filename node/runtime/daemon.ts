@@ -4,6 +4,7 @@ import type { Settings } from '../config/settings.js';
 import { createHttpSurface } from '../http/server.js';
 import { type NodeLog, openLog } from '../observability/log-files.js';
 import { OPERATIONS } from '../operations/registry.js';
+import type { Examine } from '../pipeline/call.js';
 import { type DaemonGround, type DaemonParts, openGround, openParts } from './daemon-parts.js';
 import { startTree } from './daemon-tree.js';
 import { refuseUnsafeOperatorKey } from './operator-key.js';
@@ -32,12 +33,12 @@ const EXIT_START_FAILED = 1;
 const EXIT_STORAGE = 70;
 
 /** Starts a node: storage threads under supervision, maintenance, HTTP. Rejects when it cannot start. */
-export async function startDaemon(settings: Settings): Promise<Daemon> {
+export async function startDaemon(settings: Settings, examine?: Examine): Promise<Daemon> {
   refuseUnsafeListening(settings);
   await refuseUnsafeOperatorKey(settings, true);
   const nodeLog = openLog(settings);
   warnOfUntrustedAdmins(settings, nodeLog.log);
-  const parts = await openedParts(settings, nodeLog);
+  const parts = await openedParts(settings, nodeLog, examine);
   const life = new DaemonLife(parts, nodeLog);
   // Listens before anything is claimed: a start that fails on a taken port must not disturb the owner of the database.
   // Requests that arrive before the storage threads run wait for them.
@@ -69,11 +70,11 @@ export async function startDaemon(settings: Settings): Promise<Daemon> {
 }
 
 /** The parts of a daemon; a start that is refused closes the log. */
-async function openedParts(settings: Settings, nodeLog: NodeLog): Promise<DaemonParts> {
+async function openedParts(settings: Settings, nodeLog: NodeLog, examine?: Examine): Promise<DaemonParts> {
   let ground: DaemonGround | null = null;
   try {
     ground = await openGround(settings, nodeLog.log);
-    return openParts(ground);
+    return openParts(ground, examine);
   } catch (error) {
     await ground?.telemetry.close();
     await nodeLog.close();

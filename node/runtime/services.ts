@@ -23,6 +23,7 @@ type OwnParts = Pick<
   | 'isMember'
   | 'onDecision'
   | 'tracing'
+  | 'examine'
 >;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */

@@ -108,3 +108,12 @@ export async function visit(page: Page, address: string): Promise<void> {
     link.remove();
   }`);
 }
+
+/** Presses Tab until the focus is on what the selector names. */
+export async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let n = 0; n < 80; n += 1) {
+    if ((await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) === true) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not reach ${selector}`);
+}

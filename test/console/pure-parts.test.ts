@@ -3,11 +3,14 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { adviceOn } from '../../console/src/lib/advice.js';
 import { agoText, bytesText, instantOf, valueText, wordsOf } from '../../console/src/lib/format.js';
+import { importParts } from '../../console/src/lib/import-parts.js';
+import { inTurns } from '../../console/src/lib/in-turns.js';
 import { linkHolds, momentsOf } from '../../console/src/lib/link-times.js';
 import { memoryRow } from '../../console/src/lib/memory-rows.js';
+import { type MeshStatus, nodeName, nodesOf } from '../../console/src/lib/mesh-status.js';
 import { gaugesOf, linePoints, samplesOf } from '../../console/src/lib/metrics.js';
 import { changesOf } from '../../console/src/lib/pending-changes.js';
-import { gateText, policyIn } from '../../console/src/lib/policies.js';
+import { gateText, policyIn, ruleHoldsIn, whyItWaits } from '../../console/src/lib/policies.js';
 import { addressOf, placeOf } from '../../console/src/lib/route.js';
 import { rowWindow } from '../../console/src/lib/row-window.js';
 import { lineDiff } from '../../console/src/lib/text-diff.js';
@@ -198,5 +201,132 @@ describe('metrics', () => {
     assert.deepEqual([...gaugesOf(text)], [['a', 5]]);
     assert.equal(linePoints([0, 1], 10, 10), '0.0,10.0 10.0,0.0');
     assert.equal(linePoints([5], 10, 10), '0.0,0.0');
+  });
+});
+
+describe('rules and waiting actions of a namespace', () => {
+  it('are those of the namespace, of those above it, and of all', () => {
+    const holds = ['_global', 'team', 'team/a', 'team/ab', 'other'].filter((of) => ruleHoldsIn(of, 'team/a'));
+    assert.deepEqual(holds, ['_global', 'team', 'team/a']);
+  });
+
+  it('wait because of the policy that says so', () => {
+    const levels = [{ namespace: 'team', governance: { write: 'approve', delete: 'owner' } }];
+    assert.match(whyItWaits('store', levels), /policy of team asks for an approval of each write/);
+    assert.match(whyItWaits('delete', levels), /a rule of the node/);
+  });
+});
+
+describe('an import', () => {
+  it('is sent in parts that hold each row once, and memories before what names them', () => {
+    const row = fc.record(
+      { id: fc.uuid(), content: fc.string({ maxLength: 50 }) },
+      { noNullPrototype: true },
+    );
+    const rows = fc.array(row, { maxLength: 1200 });
+    fc.assert(
+      fc.property(rows, rows, (memories, links) => {
+        const parts = importParts(JSON.stringify({ memories, links }))!;
+        assert.deepEqual(
+          parts.flatMap((part) => part.memories),
+          memories,
+        );
+        assert.deepEqual(
+          parts.flatMap((part) => part.links ?? []),
+          links,
+        );
+        for (const part of parts)
+          assert.ok(part.memories.length <= 1000 && JSON.stringify(part).length < 700_000);
+        const first = parts.findIndex((part) => part.links !== undefined);
+        if (first !== -1) assert.ok(parts.slice(first).every((part) => part.memories.length === 0));
+      }),
+      { numRuns: 20 },
+    );
+    const long = { content: 'x'.repeat(400_000) };
+    assert.equal(importParts(JSON.stringify({ memories: [long, long, long] }))!.length, 3);
+  });
+
+  it('of a file that is no export is refused', () => {
+    for (const text of ['', 'no JSON', '[]', 'null', '{"links":[]}']) assert.equal(importParts(text), null);
+  });
+
+  it('asks for a few things at a time', async () => {
+    let [running, most] = [0, 0];
+    const doubled = await inTurns([...Array(30).keys()], async (n) => {
+      running += 1;
+      most = Math.max(most, running);
+      await Promise.resolve();
+      running -= 1;
+      return n * 2;
+    });
+    assert.deepEqual(
+      doubled,
+      [...Array(30).keys()].map((n) => n * 2),
+    );
+    assert.ok(most > 1 && most <= 8, String(most));
+  });
+});
+
+describe('the nodes of a mesh', () => {
+  const peer = (peer_id: string, name: string | null) => ({
+    ...{ peer_id, name, url: 'https://127.0.0.1:1', state: 'member', reachable: true },
+    ...{ last_contact: '2026-01-01T00:00:00Z', skew_ms: 3, problem: null },
+  });
+  const news = (peerId: string, lagOperations: number) => ({
+    ...{
+      peerId,
+      url: null,
+      state: 'healthy',
+      acked: 7,
+      lagOperations,
+      lagSeconds: 2.4,
+      skewMs: 3,
+      lastError: null,
+    },
+    ...{ quarantined: false, dlq: 1, parked: 2, rows: 'behind', diverged: false, differing: [] },
+    ...{ version: '1.2.3', lastAnswerAt: '2026-01-01T00:00:00Z' },
+  });
+  const status: MeshStatus = {
+    ...{
+      peer_id: 'p0',
+      name: 'one',
+      mesh_id: 'm',
+      url: null,
+      listening: true,
+      problem: null,
+      state: 'member',
+    },
+    ...{ certificate_expires: null, peers: [peer('p1', 'two'), peer('p2', null)], wired: [] },
+    compared: [
+      { peer_id: 'p1', equal: true, differing: [], problem: null },
+      { peer_id: 'p2', equal: false, differing: ['team'], problem: null },
+    ],
+    replication: {
+      ...{ origin: 'p0/1', originSeq: 9, accepting: true, underReplicated: 0, dlqDepth: 0, diverged: 0 },
+      ...{ quorum: { configured: 2, needed: 2, members: 3 }, quarantined: 0 },
+      peers: [news('p1', 0), news('p2', 3), news('p3', 1)],
+    },
+  };
+
+  it('are one row each, with those that were enrolled by hand', () => {
+    assert.deepEqual(
+      nodesOf(status, '1.2.3').map(({ name, version, lag, memories, deadLetters }) =>
+        [name, version, lag, memories, deadLetters].join(' | '),
+      ),
+      [
+        'one | 1.2.3 | none | its own | ',
+        'two | 1.2.3 | none | equal | 3',
+        'p2 | 1.2.3 | 3 operations, 2 s | differ in team | 3',
+        'p3 | 1.2.3 | 1 operation, 2 s | behind | 3',
+      ],
+    );
+  });
+
+  it('have a name, or their id', () => {
+    assert.deepEqual(
+      ['p0', 'p1', 'p2', null].map((id) => nodeName(status, id)),
+      ['one (this node)', 'two', 'p2', 'an unknown node'],
+    );
+    assert.equal(nodeName(null, 'p1'), 'p1');
   });
 });

@@ -12,6 +12,10 @@ export interface TimedLink {
   readonly earlier?: readonly EarlierPeriod[] | undefined;
 }
 
+/** What tells a link from others. */
+export const linkKey = ({ source_id: from, relation, target_id: to }: TimedLink): string =>
+  `${from} ${relation} ${to}`;
+
 interface EarlierPeriod {
   readonly created_at: string;
   readonly valid_from?: string | null | undefined;

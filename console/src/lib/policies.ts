@@ -54,3 +54,26 @@ export function gateText(member: string, value: unknown): string {
       ? `${String(consensus)} agents together`
       : valueText(value);
 }
+
+/** The namespace of rules that hold everywhere. */
+const EVERYWHERE = '_global';
+
+/** Whether a rule of a namespace holds in another one: there, or in one above it. */
+export const ruleHoldsIn = (of: string, namespace: string): boolean =>
+  of === EVERYWHERE || `${namespace}/`.startsWith(`${of}/`);
+
+/** The member of a policy that an action of this type waits for. */
+const GATED_BY: Readonly<Record<string, string>> = {
+  ...{ store: 'write', update: 'write', promote: 'promote' },
+  ...{ delete: 'delete', forget: 'delete', archive: 'delete' },
+};
+
+/** Why an action waits, by the policies that hold in its namespace. */
+export function whyItWaits(action: string, levels: readonly PolicyLevel[]): string {
+  const asked = GATED_BY[action] ?? action;
+  const row = policyIn(levels).find(({ member }) => member === asked);
+  if (row?.value !== 'approve') return 'a rule of the node asks for an approval';
+  return row.from === null
+    ? `the service asks for an approval of each ${asked}`
+    : `the policy of ${row.from} asks for an approval of each ${asked}`;
+}

@@ -10,28 +10,39 @@ export interface Load<T> {
   readonly reload: () => void;
 }
 
-/** Reads something when the view opens, when `key` changes, and when the agent or the key of the node does. */
+/** What was read, and what was asked for. */
+interface Read<T> extends Omit<Load<T>, 'reload'> {
+  readonly asked: string;
+}
+
+const nothing = (asked: string) => ({ asked, value: null, error: null, isLoading: true });
+
+/**
+ * Reads something when the view opens, when `key` changes, and when the agent or the key of the node does. What one
+ * agent was shown is gone at once when another one looks.
+ */
 export function useLoad<T>(key: string, run: (signal: AbortSignal) => Promise<T>): Load<T> {
-  const [state, setState] = useState<Omit<Load<T>, 'reload'>>({ value: null, error: null, isLoading: true });
   const [turn, setTurn] = useState(0);
   const latest = useRef(run);
   latest.current = run;
   const asked = `${key}\n${agent.value}\n${apiKey.value}`;
+  const [state, setState] = useState<Read<T>>(nothing(asked));
   useEffect(() => {
     const ending = new AbortController();
-    setState((before) => ({ ...before, isLoading: true }));
+    setState((before) => (before.asked === asked ? { ...before, isLoading: true } : nothing(asked)));
     latest.current(ending.signal).then(
       (value) => {
-        if (!ending.signal.aborted) setState({ value, error: null, isLoading: false });
+        if (!ending.signal.aborted) setState({ asked, value, error: null, isLoading: false });
       },
       (error: unknown) => {
-        if (!ending.signal.aborted) setState({ value: null, error, isLoading: false });
+        if (!ending.signal.aborted) setState({ asked, value: null, error, isLoading: false });
       },
     );
     return () => ending.abort();
   }, [asked, turn]);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
-  return { ...state, reload };
+  const { value, error, isLoading } = state.asked === asked ? state : nothing(asked);
+  return { value, error, isLoading, reload };
 }
 
 /** What a button does: one run at a time, with the error of the last one. */

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import { approvalEvents, call, type Operations } from '../api.js';
+import { approvalEvents, call, type Operations, policyLevels } from '../api.js';
 import { agoText, valueText } from '../lib/format.js';
 import { type Before, changesOf } from '../lib/pending-changes.js';
+import { whyItWaits } from '../lib/policies.js';
 import { addressOf } from '../lib/route.js';
 import { agent, apiKey } from '../session.js';
 import { Diff } from '../ui/diff.js';
@@ -81,6 +82,9 @@ function Waiting({ pending, onDecided }: { readonly pending: Pending; readonly o
     announce(decision === 'approve' ? 'Approved' : 'Denied');
     onDecided();
   });
+  const why = useLoad(`why ${pending.action_type} in ${pending.namespace}`, async (signal) =>
+    whyItWaits(pending.action_type, await policyLevels(pending.namespace, signal)),
+  );
   const {
     id,
     action_type: action,
@@ -101,7 +105,7 @@ function Waiting({ pending, onDecided }: { readonly pending: Pending; readonly o
           ['Until', <Time key="until" at={until} />],
           ['Decided by', approverText(pending.approver)],
           ['Votes', String(pending.votes)],
-          ['Why it waits', valueText(pending['reason'] ?? pending['gate'])],
+          ['Why it waits', why.value],
         ]}
       />
       <Changes pending={pending} />

@@ -50,6 +50,7 @@ export function Board() {
 /** The actions by their states. */
 function Actions({ actions }: { readonly actions: readonly Action[] }) {
   const states = [...new Set(actions.map(({ state }) => state))];
+  const titles = new Map(actions.map(({ id, title }) => [id, title]));
   return (
     <section aria-labelledby="actions">
       <h2 id="actions">Actions</h2>
@@ -61,7 +62,7 @@ function Actions({ actions }: { readonly actions: readonly Action[] }) {
             {actions
               .filter((action) => action.state === state)
               .map((action) => (
-                <OneAction key={action.id} action={action} />
+                <OneAction key={action.id} action={action} titles={titles} />
               ))}
           </div>
         ))}
@@ -70,7 +71,10 @@ function Actions({ actions }: { readonly actions: readonly Action[] }) {
   );
 }
 
-function OneAction({ action }: { readonly action: Action }) {
+/** Titles of actions by their ids. */
+type Titles = ReadonlyMap<string, string>;
+
+function OneAction({ action, titles }: { readonly action: Action; readonly titles: Titles }) {
   const { id, title, namespace, kind, priority, lease, blocked_by: blockers, created_by: by } = action;
   const [isOpen, setOpen] = useState(false);
   return (
@@ -79,6 +83,8 @@ function OneAction({ action }: { readonly action: Action }) {
         <b>{title}</b>{' '}
         <span class="quiet">
           {namespace}, {kind}, priority {priority}
+          {lease === null ? '' : `, held by ${lease.holder}`}
+          {blockers.length === 0 ? '' : `, waits for ${blockers.length}`}
         </span>
       </summary>
       <Facts
@@ -93,17 +99,21 @@ function OneAction({ action }: { readonly action: Action }) {
           ['Changed', ago(action.updated_at)],
           [
             'Waits for',
-            blockers.map(({ id: other, state, edge_type: edge }) => `${edge} ${other} (${state})`).join('; '),
+            blockers
+              .map(
+                ({ id: other, state, edge_type: edge }) => `${edge} ${titles.get(other) ?? other} (${state})`,
+              )
+              .join('; '),
           ],
           ['Id', <code key="id">{id}</code>],
         ]}
       />
-      {isOpen && <Edges id={id} />}
+      {isOpen && <Edges id={id} titles={titles} />}
     </details>
   );
 }
 
-function Edges({ id }: { readonly id: string }) {
+function Edges({ id, titles }: { readonly id: string; readonly titles: Titles }) {
   const { value, error } = useLoad(`edges ${id}`, (signal) =>
     call('memory_action_edges', { id }, { signal }),
   );
@@ -113,7 +123,8 @@ function Edges({ id }: { readonly id: string }) {
       <ul>
         {value?.edges.map((edge) => (
           <li key={`${edge.from_action} ${edge.edge_type} ${edge.to_action}`}>
-            <code>{edge.from_action}</code> {edge.edge_type} <code>{edge.to_action}</code>
+            <b>{titles.get(edge.from_action) ?? edge.from_action}</b> {edge.edge_type.replaceAll('_', ' ')}{' '}
+            <b>{titles.get(edge.to_action) ?? edge.to_action}</b>
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import { call, type Operations } from '../api.js';
+import { call, meshStatus, type Operations } from '../api.js';
 import { valueText } from '../lib/format.js';
+import { type MeshStatus, nodeName } from '../lib/mesh-status.js';
 import { addressOf } from '../lib/route.js';
 import { go, place } from '../router.js';
 import { Diff } from '../ui/diff.js';
@@ -110,6 +111,7 @@ function LostEdits() {
   const { value, error, isLoading, reload } = useLoad('conflicts', (signal) =>
     call('mesh_conflicts', {}, { signal }),
   );
+  const mesh = useLoad('names of nodes', (signal) => meshStatus({ compare: false, signal }));
   return (
     <section class="card" aria-labelledby="lost">
       <h2 id="lost">Edits that lost against another node's</h2>
@@ -117,13 +119,26 @@ function LostEdits() {
       {isLoading && value === null && <Loading what="conflicts" />}
       {value?.count === 0 && <Empty>None: every edit stands.</Empty>}
       {value?.conflicts.map((conflict) => (
-        <Lost key={`${conflict.subject} ${conflict.op_id ?? ''}`} conflict={conflict} onTaken={reload} />
+        <Lost
+          key={`${conflict.subject} ${conflict.op_id ?? ''}`}
+          conflict={conflict}
+          mesh={mesh.value}
+          onTaken={reload}
+        />
       ))}
     </section>
   );
 }
 
-function Lost({ conflict, onTaken }: { readonly conflict: Conflict; readonly onTaken: () => void }) {
+function Lost({
+  conflict,
+  mesh,
+  onTaken,
+}: {
+  readonly conflict: Conflict;
+  readonly mesh: MeshStatus | null;
+  readonly onTaken: () => void;
+}) {
   const {
     subject,
     op_id: operation,
@@ -136,7 +151,7 @@ function Lost({ conflict, onTaken }: { readonly conflict: Conflict; readonly onT
     namespace,
   } = conflict;
   const take = useTask(async () => {
-    await call('memory_undo_edit', { id: subject, to: operation! });
+    await call('mesh_conflict_take', { id: subject, op_id: operation! });
     announce('The text that lost is back');
     onTaken();
   });
@@ -152,7 +167,8 @@ function Lost({ conflict, onTaken }: { readonly conflict: Conflict; readonly onT
         )}
       </h3>
       <p class="quiet">
-        {namespace} · {kind === 'title' ? 'another memory holds the title' : `written on ${valueText(by)}`} ·{' '}
+        {namespace} ·{' '}
+        {kind === 'title' ? 'another memory holds the title' : `written on ${nodeName(mesh, by)}`} ·{' '}
         <Time at={at} />
       </p>
       <div class="two">

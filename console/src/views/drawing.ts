@@ -1,5 +1,6 @@
-import { call } from '../api.js';
-import type { TimedLink } from '../lib/link-times.js';
+import { call, MnemeshError } from '../api.js';
+import { inTurns } from '../lib/in-turns.js';
+import { linkKey, type TimedLink } from '../lib/link-times.js';
 
 /** What a graph draws. */
 export interface Drawing {
@@ -22,10 +23,21 @@ const PAGE = 1000;
 /** Around one memory each is asked for by itself. */
 const AROUND_MAX = 60;
 const STEPS = 2;
-const TOGETHER = 8;
+/** Of a namespace, for those who are no admins. */
+const LISTED_MAX = 300;
 
-/** The memories of a namespace and their links. Only admins read whole namespaces. */
+/** The memories of a namespace and their links. Only admins read whole namespaces; others are asked for row by row. */
 export async function drawingOfNamespace(namespace: string, signal: AbortSignal): Promise<Drawing> {
+  try {
+    return await exportedNamespace(namespace, signal);
+  } catch (error) {
+    if (error instanceof MnemeshError && error.code === 'ADMIN_REQUIRED')
+      return listedNamespace(namespace, signal);
+    throw error;
+  }
+}
+
+async function exportedNamespace(namespace: string, signal: AbortSignal): Promise<Drawing> {
   const nodes: DrawnMemory[] = [];
   const links: TimedLink[] = [];
   let cursor: string | undefined;
@@ -36,28 +48,47 @@ export async function drawingOfNamespace(namespace: string, signal: AbortSignal)
     cursor = page.next_cursor;
   } while (cursor !== undefined && nodes.length < NODES_MAX);
   const kept = nodes.slice(0, NODES_MAX);
-  const ids = new Set(kept.map(({ id }) => id));
-  const inside = links.filter(({ source_id: from, target_id: to }) => ids.has(from) && ids.has(to));
   return {
     nodes: kept,
-    links: inside,
+    links: linksBetween(new Set(kept.map(({ id }) => id)), links),
     centre: null,
     isCut: cursor !== undefined || kept.length < nodes.length,
   };
+}
+
+async function listedNamespace(namespace: string, signal: AbortSignal): Promise<Drawing> {
+  const { memories, next_cursor: next } = await call(
+    'memory_list',
+    { namespace, limit: LISTED_MAX },
+    { signal },
+  );
+  const nodes = memories.map(({ id, title, namespace: where }) => ({ id, title, namespace: where }));
+  const found = await inTurns(
+    nodes,
+    async ({ id }) => (await call('memory_get_links', { id }, { signal })).links,
+  );
+  const links = linksBetween(new Set(nodes.map(({ id }) => id)), found.flat());
+  return { nodes, links, centre: null, isCut: next !== undefined };
+}
+
+/** The links whose both ends are drawn, each once. */
+function linksBetween(drawn: ReadonlySet<string>, links: readonly TimedLink[]): readonly TimedLink[] {
+  const inside = links.filter(({ source_id: from, target_id: to }) => drawn.has(from) && drawn.has(to));
+  return [...new Map(inside.map((link) => [linkKey(link), link])).values()];
 }
 
 /** A memory and what is linked with it, two steps far. */
 export async function drawingOfMemory(id: string, signal: AbortSignal): Promise<Drawing> {
   const { memory } = await call('memory_get', { id }, { signal });
   const nodes = new Map<string, DrawnMemory>([[memory.id, memory]]);
-  const links = new Map<string, TimedLink>();
+  const links: TimedLink[] = [];
   let [edge, isCut] = [[memory.id] as readonly string[], false];
   for (let step = 0; step < STEPS; step += 1) {
     const found = await inTurns(
       edge,
       async (each) => (await call('memory_get_links', { id: each }, { signal })).links,
     );
-    for (const link of found.flat()) links.set(`${link.source_id} ${link.relation} ${link.target_id}`, link);
+    links.push(...found.flat());
     const next = new Set(found.flat().flatMap(({ source_id: from, target_id: to }) => [from, to]));
     const fresh = [...next].filter((each) => !nodes.has(each));
     const room = AROUND_MAX - nodes.size;
@@ -71,16 +102,6 @@ export async function drawingOfMemory(id: string, signal: AbortSignal): Promise<
     edge = read.flatMap((each) => (each === null ? [] : [each.id]));
     for (const each of read) if (each !== null) nodes.set(each.id, each);
   }
-  const inside = [...links.values()].filter(
-    ({ source_id: from, target_id: to }) => nodes.has(from) && nodes.has(to),
-  );
+  const inside = linksBetween(new Set(nodes.keys()), links);
   return { nodes: [...nodes.values()], links: inside, centre: memory.id, isCut };
-}
-
-/** A few at a time, so that the node has room for others. */
-async function inTurns<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let at = 0; at < items.length; at += TOGETHER)
-    results.push(...(await Promise.all(items.slice(at, at + TOGETHER).map(run))));
-  return results;
 }

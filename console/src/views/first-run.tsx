@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
+import { importParts } from '../lib/import-parts.js';
 import { Problem } from '../ui/notices.js';
 import { useTask } from '../ui/use-load.js';
 
@@ -22,17 +23,23 @@ export function FirstRun({ onImported }: { readonly onImported: () => void }) {
   );
 }
 
+/** What is told of an import. */
+const COUNTED = ['imported', 'unchanged', 'links', 'failed'];
+
 /** Imports a document that `mnemesh export` wrote. */
 function Import({ onImported }: { readonly onImported: () => void }) {
   const [told, setTold] = useState('');
   const task = useTask(async (file: File) => {
     setTold('');
-    const document = JSON.parse(await file.text()) as Record<string, unknown>;
-    const { memories = [], links, records } = document;
-    const input = { memories, links, records } as Parameters<typeof call<'memory_import'>>[1];
-    const answer = (await call('memory_import', input)) as unknown as Readonly<Record<string, unknown>>;
-    const counts = Object.entries(answer).filter(([, value]) => typeof value === 'number');
-    setTold(counts.map(([name, value]) => `${name} ${String(value)}`).join(', '));
+    const parts = importParts(await file.text());
+    if (parts === null) throw new Error('this file is no export of mnemesh: "mnemesh export" writes one');
+    const sums = new Map<string, number>();
+    for (const part of parts) {
+      const answer = await call('memory_import', part as Parameters<typeof call<'memory_import'>>[1]);
+      for (const [name, value] of Object.entries(answer))
+        if (typeof value === 'number') sums.set(name, (sums.get(name) ?? 0) + value);
+      setTold(COUNTED.map((name) => `${sums.get(name) ?? 0} ${name}`).join(', '));
+    }
     onImported();
   });
   return (

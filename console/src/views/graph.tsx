@@ -4,7 +4,7 @@ import forceAtlas2 from 'graphology-layout-forceatlas2';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import Sigma, { DEFAULT_STYLES } from 'sigma';
 import { timeText } from '../lib/format.js';
-import { linkHolds, momentsOf, type TimedLink } from '../lib/link-times.js';
+import { linkHolds, linkKey, momentsOf, type TimedLink } from '../lib/link-times.js';
 import { addressOf } from '../lib/route.js';
 import { go, place } from '../router.js';
 import { theme } from '../session.js';
@@ -109,9 +109,6 @@ function Slider({
     </label>
   );
 }
-
-const linkKey = ({ source_id: from, relation, target_id: to }: TimedLink): string =>
-  `${from} ${relation} ${to}`;
 
 /** The layout takes longer with more memories, so they get fewer rounds. */
 const roundsFor = (count: number): number => (count > 2000 ? 30 : count > 500 ? 80 : 200);

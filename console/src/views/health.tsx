@@ -6,8 +6,9 @@ import { agent, apiKey } from '../session.js';
 import { announce, Empty, Problem } from '../ui/notices.js';
 import { Facts, Table, Time } from '../ui/parts.js';
 import { useLoad, useTask } from '../ui/use-load.js';
+import { Findings } from './findings.js';
+import { Jobs } from './jobs.js';
 
-type Job = Operations['jobs_list']['answer']['jobs'][number];
 type Subscription = Operations['memory_list_subscriptions']['answer']['subscriptions'][number];
 type Letter = Operations['memory_subscription_dlq_list']['answer']['entries'][number];
 
@@ -16,6 +17,7 @@ export function Health() {
     <>
       <h1>Health</h1>
       <Summary />
+      <Findings />
       <Gauges />
       <Models />
       <Jobs />
@@ -46,9 +48,6 @@ function Summary() {
         ]}
       />
       <Problem error={stats.error} />
-      <p class="quiet">
-        On the machine of the node <code>mnemesh doctor</code> examines its files, keys and configuration.
-      </p>
     </section>
   );
 }
@@ -122,43 +121,6 @@ function Models() {
   );
 }
 
-function Jobs() {
-  const { value, error, reload } = useLoad('jobs', (signal) => call('jobs_list', { limit: 100 }, { signal }));
-  return (
-    <section class="card" aria-labelledby="jobs">
-      <div class="bar">
-        <h2 id="jobs">Jobs</h2>
-        <button type="button" onClick={reload}>
-          Read the jobs again
-        </button>
-      </div>
-      <Problem error={error} />
-      {value !== null && (
-        <p>
-          {Object.entries(value.totals)
-            .map(([state, count]) => `${String(count)} ${state}`)
-            .join(', ') || 'There is none.'}
-        </p>
-      )}
-      {value !== null && value.count > 0 && (
-        <Table<Job>
-          label="Jobs"
-          rows={value.jobs}
-          keyOf={({ id }) => id}
-          columns={[
-            { name: 'Job', of: ({ id }) => <code>{id}</code> },
-            { name: 'State', of: ({ state }) => state },
-            { name: 'For', of: ({ agent_id: who }) => who },
-            { name: 'Queued', of: ({ created_at: at }) => <Time at={at} /> },
-            { name: 'Failed', of: ({ attempts }) => attempts },
-            { name: 'Why', of: ({ error: why }) => valueText(why) },
-          ]}
-        />
-      )}
-    </section>
-  );
-}
-
 function Webhooks() {
   const list = useLoad('subscriptions', (signal) => call('memory_list_subscriptions', {}, { signal }));
   const letters = useLoad('letters', (signal) =>
@@ -171,6 +133,7 @@ function Webhooks() {
     letters.reload();
   });
   const { value } = list;
+  const receivers = new Map(value?.subscriptions.map(({ id, url }) => [id, url]));
   return (
     <section class="card" aria-labelledby="webhooks">
       <h2 id="webhooks">Webhooks</h2>
@@ -209,6 +172,7 @@ function Webhooks() {
             keyOf={({ id }) => String(id)}
             columns={[
               { name: 'Event', of: ({ event_type: event }) => event },
+              { name: 'Receiver', of: ({ subscription_id: id }) => receivers.get(id) ?? id },
               { name: 'Attempts', of: ({ retry_count: count }) => count },
               { name: 'Why', of: ({ last_error: why }) => why },
               { name: 'When', of: ({ last_failed_at: at }) => <Time at={at} /> },

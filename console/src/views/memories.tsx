@@ -10,6 +10,7 @@ import { announce, Empty, Loading, Problem } from '../ui/notices.js';
 import { Field, Form } from '../ui/parts.js';
 import { FirstRun } from './first-run.js';
 import { OneMemory } from './one-memory.js';
+import { Writer } from './writer.js';
 
 const PAGE = 200;
 const RECALLED_MAX = 50;
@@ -44,6 +45,7 @@ function MemoryList() {
     <>
       <h1>Memories</h1>
       <Filters query={query} key={JSON.stringify(query)} />
+      {(query['agent'] ?? '') !== '' && <Writer id={query['agent']!} />}
       <Problem error={found.error} retry={reload} />
       {found.note !== '' && <p class="quiet">{found.note}</p>}
       {isEmpty && !isFiltered && (query['mode'] ?? 'list') === 'list' && <FirstRun onImported={reload} />}
@@ -231,6 +233,7 @@ async function searched(query: Query, from: string | null, signal: AbortSignal):
       agent_id: filled(query['agent']),
       limit: PAGE,
       offset,
+      content: 'passage',
     },
     { signal },
   );

@@ -1,63 +1,16 @@
-import { read } from '../api.js';
+import { call, health, meshStatus } from '../api.js';
 import { agoText, valueText } from '../lib/format.js';
+import { type MeshStatus, type NodeRow, nodesOf } from '../lib/mesh-status.js';
 import { addressOf } from '../lib/route.js';
 import { Loading, Problem } from '../ui/notices.js';
 import { Facts, Json, Table, Time } from '../ui/parts.js';
 import { useLoad } from '../ui/use-load.js';
 
-type Members = Readonly<Record<string, unknown>>;
-
-/** What GET /mesh/status answers, as far as the console shows it. */
-interface MeshStatus {
-  readonly peer_id: string;
-  readonly name: string | null;
-  readonly mesh_id: string | null;
-  readonly url: string | null;
-  readonly listening: boolean;
-  readonly problem: string | null;
-  readonly state: string;
-  readonly certificate_expires: string | null;
-  readonly peers: readonly Peer[];
-  readonly wired: readonly Members[];
-  readonly replication: Replication | null;
-  readonly compared?: readonly Compared[] | null;
-}
-
-interface Peer {
-  readonly peer_id: string;
-  readonly name: string | null;
-  readonly url: string | null;
-  readonly state: string;
-  readonly reachable: boolean | null;
-  readonly last_contact: string | null;
-  readonly skew_ms: number | null;
-  readonly problem: string | null;
-}
-
-interface Compared {
-  readonly peer_id: string;
-  readonly equal: boolean | null;
-  readonly differing: readonly string[];
-  readonly problem: string | null;
-}
-
-interface Replication {
-  readonly origin: string | null;
-  readonly originSeq: number;
-  readonly accepting: boolean;
-  readonly quorum: { readonly configured: number; readonly needed: number; readonly members: number };
-  readonly peers: readonly Members[];
-  readonly underReplicated: number;
-  readonly dlqDepth: number;
-  readonly diverged: number;
-  readonly quarantined: number;
-}
-
 export function Mesh() {
-  const { value, error, isLoading, reload } = useLoad(
-    'mesh',
-    async (signal) => JSON.parse(await read('/api/v1/mesh/status?compare=true', signal)) as MeshStatus,
+  const { value, error, isLoading, reload } = useLoad('mesh', (signal) =>
+    meshStatus({ compare: true, signal }),
   );
+  const conflicts = useLoad('open conflicts', (signal) => call('mesh_conflicts', { limit: 200 }, { signal }));
   return (
     <>
       <div class="bar">
@@ -69,10 +22,11 @@ export function Mesh() {
       <Problem error={error} retry={reload} />
       {isLoading && value === null && <Loading what="the state of the mesh" />}
       {value !== null && <ThisNode status={value} />}
-      {value !== null && <Peers status={value} />}
+      {value !== null && <Nodes status={value} />}
       <p>
-        Edits that lost against another node's: <a href={addressOf('conflicts')}>Conflicts</a>. Events that no
-        receiver took: <a href={addressOf('health')}>Health</a>.
+        Edits that lost against another node's: {conflicts.value === null ? '–' : conflicts.value.count}, see{' '}
+        <a href={addressOf('conflicts')}>Conflicts</a>. Events that no receiver took: see{' '}
+        <a href={addressOf('health')}>Health</a>.
       </p>
     </>
   );
@@ -104,7 +58,7 @@ function ThisNode({ status }: { readonly status: MeshStatus }) {
               `${replication.quorum.needed} of ${replication.quorum.members} nodes (configured: ${replication.quorum.configured})`,
             ],
             ['On too few nodes', String(replication.underReplicated)],
-            ['Dead letters', String(replication.dlqDepth)],
+            ['Operations owed after a failure', String(replication.dlqDepth)],
             ['Peers that differ', String(replication.diverged)],
             ['Peers in quarantine', String(replication.quarantined)],
           ]}
@@ -114,43 +68,33 @@ function ThisNode({ status }: { readonly status: MeshStatus }) {
   );
 }
 
-function Peers({ status }: { readonly status: MeshStatus }) {
-  const compared = new Map(status.compared?.map((each) => [each.peer_id, each]));
-  const replicated = status.replication?.peers ?? [];
+function Nodes({ status }: { readonly status: MeshStatus }) {
+  const { value: own } = useLoad('own version', () => health());
   return (
-    <section class="card" aria-labelledby="peers">
-      <h2 id="peers">Peers</h2>
-      {status.peers.length === 0 && status.wired.length === 0 && <p class="quiet">It has none.</p>}
-      {status.peers.length > 0 && (
-        <Table<Peer>
-          label="Peers"
-          rows={status.peers}
-          keyOf={({ peer_id: id }) => id}
-          columns={[
-            { name: 'Node', of: ({ name, peer_id: id }) => name ?? id },
-            { name: 'Address', of: ({ url }) => valueText(url) },
-            { name: 'State', of: ({ state }) => state },
-            {
-              name: 'Reachable',
-              of: ({ reachable }) => (reachable === null ? 'not asked yet' : reachable ? 'yes' : 'no'),
-            },
-            { name: 'Heard of', of: ({ last_contact: at }) => agoText(at, Date.now()) },
-            { name: 'Clock', of: ({ skew_ms: ms }) => (ms === null ? '–' : `${Math.round(ms)} ms`) },
-            { name: 'Memories', of: ({ peer_id: id }) => digestText(compared.get(id)) },
-            { name: 'Problem', of: ({ problem }) => valueText(problem) },
-          ]}
-        />
-      )}
-      {replicated.length > 0 && (
-        <Table<Members>
-          label="Replication"
-          rows={replicated}
-          keyOf={(row, index) => `${valueText(row['peerId'] ?? row['peer_id'])} ${index}`}
-          columns={Object.keys(replicated[0]!)
-            .filter((name) => typeof replicated[0]![name] !== 'object' || replicated[0]![name] === null)
-            .map((name) => ({ name, of: (row) => valueText(row[name]) }))}
-        />
-      )}
+    <section class="card" aria-labelledby="nodes">
+      <h2 id="nodes">Nodes</h2>
+      {status.peers.length === 0 && status.wired.length === 0 && <p class="quiet">It has no peers.</p>}
+      <Table<NodeRow>
+        label="Nodes"
+        rows={nodesOf(status, own?.version ?? '')}
+        keyOf={({ id }) => id}
+        columns={[
+          { name: 'Node', of: ({ name }) => <b>{name}</b> },
+          { name: 'Version', of: ({ version }) => valueText(version) },
+          { name: 'State', of: ({ state }) => state },
+          { name: 'Answers', of: ({ reachable }) => reachable },
+          { name: 'Heard of', of: ({ heardAt }) => agoText(heardAt, Date.now()) },
+          { name: 'Clock', of: ({ skewMs: ms }) => (ms === null ? '–' : `${Math.round(ms)} ms`) },
+          { name: 'Has up to', of: ({ acked }) => valueText(acked) },
+          { name: 'Lag', of: ({ lag }) => lag },
+          {
+            name: 'Memories',
+            of: ({ memories }) => <span class={memories === 'equal' ? 'good' : ''}>{memories}</span>,
+          },
+          { name: 'Dead letters', of: ({ deadLetters }) => valueText(deadLetters) },
+          { name: 'Problem', of: ({ problem }) => valueText(problem) },
+        ]}
+      />
       {status.wired.length > 0 && (
         <details>
           <summary>Addresses that were wired by hand</summary>
@@ -160,10 +104,3 @@ function Peers({ status }: { readonly status: MeshStatus }) {
     </section>
   );
 }
-
-const digestText = (compared: Compared | undefined): string =>
-  compared === undefined || compared.equal === null
-    ? 'not compared'
-    : compared.equal
-      ? 'equal'
-      : `differ in ${compared.differing.join(', ')}`;

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, type Operations } from '../api.js';
 import { wordsOf } from '../lib/format.js';
+import { inTurns } from '../lib/in-turns.js';
 import { KINDS } from '../lib/memory-rows.js';
 import { addressOf } from '../lib/route.js';
 import { go } from '../router.js';
@@ -13,6 +14,8 @@ type Memory = Operations['memory_get']['answer']['memory'];
 type Link = Operations['memory_get_links']['answer']['links'][number];
 
 const TIERS = ['short', 'mid', 'long'] as const;
+/** Of the memories at the other ends of links. */
+const TITLES_MAX = 50;
 
 export function OneMemory({ id }: { readonly id: string }) {
   const { value, error, isLoading, reload } = useLoad(`memory ${id}`, (signal) =>
@@ -234,6 +237,9 @@ function Edit({
 
 function Links({ id }: { readonly id: string }) {
   const { value, error } = useLoad(`links ${id}`, (signal) => call('memory_get_links', { id }, { signal }));
+  const { value: titles } = useLoad(`titles ${id} ${value?.count ?? ''}`, async (signal) =>
+    titlesOf((value?.links ?? []).map((link) => otherEnd(link, id)).slice(0, TITLES_MAX), signal),
+  );
   return (
     <section class="card" aria-labelledby="links">
       <h2 id="links">Links</h2>
@@ -249,7 +255,7 @@ function Links({ id }: { readonly id: string }) {
               name: 'Relation',
               of: (link) => (link.source_id === id ? `${link.relation} →` : `← ${link.relation}`),
             },
-            { name: 'Memory', of: (link) => <Other link={link} id={id} /> },
+            { name: 'Memory', of: (link) => <Other id={otherEnd(link, id)} titles={titles} /> },
             { name: 'Valid from', of: ({ valid_from: at }) => <Time at={at} /> },
             { name: 'Valid until', of: ({ valid_until: at }) => <Time at={at} /> },
             { name: 'Seen by', of: ({ observed_by: by }) => by ?? '–' },
@@ -261,13 +267,22 @@ function Links({ id }: { readonly id: string }) {
   );
 }
 
-function Other({ link, id }: { readonly link: Link; readonly id: string }) {
-  const other = link.source_id === id ? link.target_id : link.source_id;
-  return (
-    <a href={addressOf('memories', other)}>
-      <code>{other.slice(0, 8)}</code>
-    </a>
+const otherEnd = (link: Link, id: string): string =>
+  link.source_id === id ? link.target_id : link.source_id;
+
+/** What the memories of these ids are called; those that are gone or not to be seen are left out. */
+async function titlesOf(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const found = await inTurns([...new Set(ids)], (id) =>
+    call('memory_get', { id }, { signal }).then(
+      ({ memory }) => [[id, memory.title] as const],
+      () => [],
+    ),
   );
+  return new Map(found.flat());
+}
+
+function Other({ id, titles }: { readonly id: string; readonly titles: ReadonlyMap<string, string> | null }) {
+  return <a href={addressOf('memories', id)}>{titles?.get(id) ?? <code>{id.slice(0, 8)}</code>}</a>;
 }
 
 /** What it was made from, and what was made from it. */

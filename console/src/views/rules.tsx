@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { call, type Operations } from '../api.js';
+import { call, type Operations, policyLevels } from '../api.js';
 import { valueText } from '../lib/format.js';
-import { gateText, type PolicyLevel, policyIn } from '../lib/policies.js';
+import { gateText, policyIn, ruleHoldsIn } from '../lib/policies.js';
 import { addressOf } from '../lib/route.js';
 import { go, place } from '../router.js';
 import { agent } from '../session.js';
@@ -42,10 +42,9 @@ export function Rules() {
 /** Who may write, promote and delete in a namespace, and which policy says so. */
 function Policy({ namespace }: { readonly namespace: string }) {
   const { value, error, isLoading, reload } = useLoad(`policy ${namespace}`, (signal) =>
-    call('memory_namespace_get_standard', { namespace, inherit: true }, { signal }),
+    policyLevels(namespace, signal),
   );
-  const levels = ((value as unknown as { standards?: readonly PolicyLevel[] } | null)?.standards ??
-    []) as readonly PolicyLevel[];
+  const levels = value ?? [];
   return (
     <section class="card" aria-labelledby="policy">
       <h2 id="policy">Who may do what in {namespace}</h2>
@@ -76,11 +75,7 @@ function Policy({ namespace }: { readonly namespace: string }) {
 function RuleTable({ namespace }: { readonly namespace: string }) {
   const { value, error, reload } = useLoad('rules', (signal) => call('memory_rule_list', {}, { signal }));
   const rules = (value?.rules ?? []).filter(
-    (rule) =>
-      namespace === '' ||
-      rule.namespace === '*' ||
-      rule.namespace === '' ||
-      `${namespace}/`.startsWith(`${rule.namespace}/`),
+    (rule) => namespace === '' || ruleHoldsIn(rule.namespace, namespace),
   );
   return (
     <section class="card" aria-labelledby="rules">

@@ -196,6 +196,7 @@ function changing(asked: JobChange, past: string, summary: string): Operation {
     effect: 'write',
     guards: { admin: true, attestation: 'by-name' },
     quorum: 'none',
+    http: [{ method: 'POST', path: `/jobs/${asked}`, fields: 'body' }],
     cli: {
       command: `jobs ${asked}`,
       positionals: ['id'],

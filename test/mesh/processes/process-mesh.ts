@@ -48,11 +48,11 @@ export class ProcessMesh {
   }
 
   /** Makes the mesh with the first node, and lets every other one in. */
-  async join(node: ProcessNode): Promise<void> {
+  async join(node: ProcessNode, flags: readonly string[] = []): Promise<void> {
     const first = this.nodes[0]!;
     const args = node === first ? ['mesh', 'init'] : ['mesh', 'join', '-'];
     const token = node === first ? '' : await first.must(['mesh', 'invite']);
-    const out = await node.must([...args, ...node.place, '--json'], token.trim());
+    const out = await node.must([...args, ...node.place, ...flags, '--json'], token.trim());
     node.peerId = (JSON.parse(out) as { peer_id: string }).peer_id;
   }
 

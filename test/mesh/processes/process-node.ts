@@ -48,6 +48,8 @@ export class ProcessNode {
   /** Times that its database was lost or put back: what only it had then is nobody's promise. */
   lives = 0;
   peerId = '';
+  /** Further settings of its daemon and its commands. */
+  settings: Readonly<Record<string, string>> = {};
   /** What its daemons said of themselves that no fault from outside explains. */
   readonly bugs: string[] = [];
   /** Of its last daemon, from the moment that it was started. */
@@ -94,7 +96,11 @@ export class ProcessNode {
       this.clockOffsetMs === 0
         ? {}
         : { NODE_OPTIONS: `--import ${SHIFT_CLOCK}`, TEST_CLOCK_OFFSET_MS: String(this.clockOffsetMs) };
-    return { ...(this.storeUrl === null ? { SVC_DB: this.db } : { SVC_STORE_URL: this.storeUrl }), ...shift };
+    return {
+      ...(this.storeUrl === null ? { SVC_DB: this.db } : { SVC_STORE_URL: this.storeUrl }),
+      ...shift,
+      ...this.settings,
+    };
   }
 
   /** A plain connection to its database, beside the daemon. */

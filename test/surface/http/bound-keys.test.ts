@@ -57,6 +57,10 @@ const INPUTS: Readonly<Record<string, (id: string, agent: string) => Record<stri
   memory_notify: () => ({ target_agent_id: 'ai:other', title: 't', payload: 'p' }),
   memory_inbox_read: () => ({ all: true }),
   memory_share: (id) => ({ source_memory_id: id, target_agent_id: 'ai:other' }),
+  mesh_conflict_take: (id) => ({ id, op_id: 'none' }),
+  jobs_pause: () => ({ all: true }),
+  jobs_resume: () => ({ all: true }),
+  jobs_cancel: () => ({ all: true }),
   hook_answer: () => ({ answer: 'no' }),
   memory_import: () => ({ memories: [{ title: 'i', content: 'c' }] }),
 };

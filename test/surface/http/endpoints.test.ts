@@ -72,6 +72,8 @@ describe('the endpoint tables of the interface', () => {
     covered.get('POST /skill/{reflection_id}/promote')?.delete('success');
     // Its success needs a file: test/skills/round-trip.test.ts.
     covered.get('GET /skill/{skill_id}/resource')?.delete('success');
+    // Its success needs a conflict: test/surface/http/conflicts.test.ts.
+    covered.get('POST /conflicts/take')?.delete('success');
     // Its success needs a hook that asks: test/surface/hooks.test.ts.
     covered.get('POST /hooks/questions/{id}')?.delete('success');
     for (const { method, path, status } of ENDPOINT_ROWS) {

@@ -72,5 +72,24 @@ export const forConsole: readonly EndpointRow[] = [
   ...forAdmins('/audit', { rows: 'array', count: 'number' }),
   ...forAdmins('/audit/verify', { chain_holds: 'boolean', rows_checked: 'number' }),
   ...forAdmins('/jobs', { jobs: 'array', count: 'number', totals: 'object' }),
+  ...forAdmins('/doctor', { mode: 'string', sections: 'array', overall: 'string' }),
+  {
+    ...{ section: '4.1', what: 'take for others', method: 'POST', path: '/conflicts/take' },
+    ...{ body: { id: '{v}', op_id: 'none' }, ...NO_ADMIN },
+  },
+  {
+    ...{ section: '4.1', what: 'take what did not lose', method: 'POST', path: '/conflicts/take' },
+    ...{ as: ROOT, body: { id: '{v}', op_id: 'none' }, ...NOT_FOUND },
+  },
+  ...['pause', 'resume', 'cancel'].flatMap((change): readonly EndpointRow[] => [
+    {
+      ...{ section: '4.1', what: `${change} jobs for others`, method: 'POST', path: `/jobs/${change}` },
+      ...{ body: { all: true }, ...NO_ADMIN },
+    },
+    {
+      ...{ section: '4.1', what: `${change} jobs`, method: 'POST', path: `/jobs/${change}`, as: ROOT },
+      ...{ body: { all: true }, status: 200, holds: { changed: 0 } },
+    },
+  ]),
   ...forAdmins('/pending/remembered', { remembered: 'array', count: 'number' }),
 ];

@@ -1,0 +1,113 @@
+import { untilAnswer } from '../support/wait.js';
+import { type ConsoleMesh, type Fields, ROOT } from './console-mesh.js';
+
+/** A text that does something wherever it is taken for markup, a template or an address. */
+export const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}';
+/** The same for names that hold no white space. */
+export const HOSTILE_NAME = '"><svg/onload=alert(3)>';
+/** The worst that an id of an agent may be. */
+export const HOSTILE_AGENT = 'javascript:alert.4/@:';
+
+export const HOSTILE_NAMESPACE = `evil/${HOSTILE_NAME.replace('/', '-')}`;
+
+export interface Seeded {
+  /** Deploy window 0 to 39, each linked with an earlier one. */
+  readonly windows: readonly string[];
+  readonly hostile: string;
+  /** A memory of which an edit lost. */
+  readonly edited: string;
+}
+
+export const LOST_TEXT = 'written on the node that was cut off';
+export const PRESENT_TEXT = 'written last, on a node of the majority';
+
+/** Fills every view of a mesh of three, and part of each with hostile texts. */
+export async function seed(mesh: ConsoleMesh): Promise<Seeded> {
+  const windows: string[] = [];
+  for (let n = 0; n < 40; n += 1)
+    windows.push(await mesh.store(`Deploy window ${n}`, { tags: ['ops', 'deploy'] }));
+  const link = (source_id: string, target_id: string, relation: string, agent = 'ai:alice') =>
+    mesh.send('POST', '/links', { source_id, target_id, relation }, { agent });
+  for (let n = 1; n < 40; n += 1) await link(windows[n]!, windows[n >> 1]!, 'related_to');
+  const hostile = await mesh.store(
+    `Hostile ${HOSTILE}`,
+    {
+      content: HOSTILE,
+      tags: [HOSTILE_NAME, 'ops'],
+      namespace: HOSTILE_NAMESPACE,
+      source_uri: `doc:${HOSTILE_NAME}`,
+      metadata: { note: HOSTILE },
+    },
+    { agent: HOSTILE_AGENT },
+  );
+  await link(hostile, windows[1]!, 'contradicts', HOSTILE_AGENT);
+  await mesh.send('PUT', `/memories/${windows[1]}`, { content: 'changed once' });
+  await contradictingPair(mesh);
+  const edited = await mesh.store('Edited on two nodes');
+  await mesh.mesh.drain(60_000);
+  await mesh.apart(2, async () => {
+    await mesh.send('PUT', `/memories/${edited}`, { content: LOST_TEXT }, { node: 2 });
+    await mesh.send('PUT', `/memories/${edited}`, { content: PRESENT_TEXT });
+  });
+  await coordination(mesh);
+  await governance(mesh);
+  return { windows, hostile, edited };
+}
+
+async function contradictingPair(mesh: ConsoleMesh): Promise<void> {
+  const [right, wrong] = [
+    await mesh.store('The office opens at eight', { namespace: 'facts' }),
+    await mesh.store('The office opens at nine', { namespace: 'facts' }),
+  ];
+  await mesh.send('POST', '/links', { source_id: right, target_id: wrong, relation: 'contradicts' });
+}
+
+/** Actions with an edge and a lease, a checkpoint, a signal, and messages. */
+async function coordination(mesh: ConsoleMesh): Promise<void> {
+  const action = (title: string): readonly [string, Fields] => [
+    'memory_action_create',
+    { namespace: 'team/alpha', kind: 'work', title },
+  ];
+  const [first, second] = await mesh.tools('ai:alice', [
+    action('Write the release notes'),
+    action(`Publish ${HOSTILE}`),
+    [
+      'memory_checkpoint_create',
+      { namespace: 'team/alpha', title: `Sign-off ${HOSTILE}`, condition: { approvers: [HOSTILE_AGENT] } },
+    ],
+  ]);
+  await mesh.tools('ai:alice', [
+    [
+      'memory_action_add_edge',
+      { from_action: second!['id'], to_action: first!['id'], edge_type: 'requires' },
+    ],
+    ['memory_lease_acquire', { action_id: first!['id'], holder: 'ai:alice', ttl_secs: 600 }],
+  ]);
+  await mesh.send('POST', '/signals', { namespace: 'team/alpha', subject: HOSTILE });
+  const message = { target_agent_id: ROOT, title: HOSTILE, payload: HOSTILE };
+  await mesh.send('POST', '/notify', message, { agent: HOSTILE_AGENT });
+}
+
+/** Agents that decide, a policy, and rules. */
+async function governance(mesh: ConsoleMesh): Promise<void> {
+  for (const agent of ['ai:lead', HOSTILE_AGENT])
+    await mesh.send('POST', '/agents', { agent_id: agent, agent_type: 'ai:generic' }, { agent });
+  const standard = { governance: { write: 'approve', approver: 'human' } };
+  await mesh.send('POST', '/namespaces/gated/standard', standard, { agent: ROOT });
+  const rule = (id: string, kind: string, matcher: Fields, more: readonly string[] = []) =>
+    mesh
+      .node(0)
+      .must([
+        ...['rules', 'add', '--id', id, '--kind', kind, '--matcher', JSON.stringify(matcher)],
+        ...['--reason', HOSTILE, ...more],
+      ]);
+  await rule('no-force', 'bash', { command_substring: 'push --force' });
+  const inHostile = ['--namespace', HOSTILE_NAMESPACE];
+  await rule('nothing-for-long', 'custom', { kind: 'memory_write', tier: 'long' }, inHostile);
+  await untilAnswer(
+    'the conflict is listed',
+    async () => (await mesh.send('GET', '/conflicts', undefined, { agent: ROOT }))['count'],
+    (count) => count === 1,
+    { withinMs: 30_000 },
+  );
+}
