@@ -34,6 +34,7 @@ export const NATIVE_COMMANDS: CommandTable = {
   'verify-forensic-bundle': async () => (await import('./forensic/bundle-commands.js')).verifyBundleCommand,
   init: async () => (await import('./init-command.js')).initCommand,
   sync: async () => (await import('./sync/sync-command.js')).syncCommand,
+  'sync-daemon': async () => (await import('./sync/sync-daemon-command.js')).syncDaemonCommand,
   bench: async () => (await import('./bench/bench-command.js')).benchCommand,
   shell: async () => (await import('./shell/shell-command.js')).shellCommand(NATIVE_COMMANDS),
   completions: async () => (await import('./completions-command.js')).completionsCommand(NATIVE_COMMANDS),

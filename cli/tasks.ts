@@ -57,7 +57,7 @@ export const TASKS: readonly Task[] = [
   {
     title: 'Move and save',
     often: words('import mine export backup restore archive'),
-    also: words('sync export-forensic-bundle verify-forensic-bundle schema-init migrate'),
+    also: words('sync sync-daemon export-forensic-bundle verify-forensic-bundle schema-init migrate'),
   },
   {
     title: 'Run a node',

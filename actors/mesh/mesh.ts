@@ -290,6 +290,7 @@ class Replication implements Mesh {
       peers: this,
       records: () => this.members,
       ownOrigin: () => this.ownLog.origin,
+      ...(settings.pullBatchMax === undefined ? {} : { pageMax: settings.pullBatchMax }),
       intervalMs: settings.catchupIntervalMs,
       pulled: ({ peerId }, operations) => this.parts.onEvent?.({ kind: 'pulled', peerId, operations }),
       putBack: (record, origin, shared) => this.putBack(record, origin, shared),

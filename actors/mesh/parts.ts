@@ -63,6 +63,8 @@ export interface MeshSettings {
   readonly payloadKeptMs?: number;
   /** Most operations that one push carries, at least 64. */
   readonly pushBatchMax: number;
+  /** Operations that one page of a peer is asked for; 1,000 by default. */
+  readonly pullBatchMax?: number;
   /** How often the log is read for writes of other processes; 0 when there are no other processes. */
   readonly logPollMs: number;
   /** How long a peer may take to answer a message; default 10 s. */

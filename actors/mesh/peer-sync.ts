@@ -24,6 +24,8 @@ export interface PeerSyncParts {
   readonly peers: Observer;
   readonly records: () => readonly PeerRecord[];
   readonly ownOrigin: () => string | null;
+  /** Operations that one page requests. */
+  readonly pageMax?: number;
   /** Zero disables the rounds. */
   readonly intervalMs: number;
   readonly pulled: (record: PeerRecord, operations: number) => void;
@@ -40,7 +42,7 @@ export interface PeerSyncParts {
 const headerText = ({ hlc, kind, subject, payloadHash, prevHash }: WireOperation): string =>
   JSON.stringify([hlc, kind, subject, payloadHash, prevHash]);
 
-/** Operations that one page requests. */
+/** Operations that one page requests unless the settings say otherwise. */
 export const PULL_LIMIT = 1000;
 /** A peer that takes longer to answer does not delay the others. */
 const SLOW_MS = 500;
@@ -309,7 +311,8 @@ export class PeerSync implements RunningChild {
       this.pump();
     });
     this.pauses.add(timer);
-    const answer = await this.parts.client.pull(record.peer, have, PULL_LIMIT, how);
+    const { client, pageMax = PULL_LIMIT } = this.parts;
+    const answer = await client.pull(record.peer, have, pageMax, how);
     timer.cancel();
     this.pauses.delete(timer);
     if (isSlow) this.slow -= 1;

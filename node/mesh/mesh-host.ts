@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import type { Acknowledgement, MeshStatus } from '../../actors/mesh/parts.js';
 import { PeerClient } from '../../actors/mesh/peer-client.js';
-import { MESH_POLL_MS } from '../../protocol/base/limits.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Signer } from '../../protocol/base/seams.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { Store } from '../../storage/port.js';
 import type { PeerRoute } from '../http/peer-route.js';
 import { COMPARE_TIMEOUT_MS, comparePeers } from './compare-peers.js';
+import { followFolder } from './follow-folder.js';
 import { fingerprintOfCertificate } from './forming/certificate.js';
 import type { MeshState, StateSeams } from './forming/mesh-state.js';
 import type { MeshStatusAnswer, OperationStatus, PeerReachability } from './mesh-answers.js';
@@ -16,7 +16,7 @@ import type { MeshPeers } from './mesh-peers.js';
 import type { MeshRoster } from './mesh-roster.js';
 import { certificateGate, meshRoutes, type PeerGate } from './mesh-routes.js';
 import { contactFields, RosterExchange, type SignRequest } from './roster-exchange.js';
-import { WatchedFiles } from './tls/watched-files.js';
+import type { WatchedFiles } from './tls/watched-files.js';
 import type { UndiciTransport } from './undici-transport.js';
 
 export interface MeshHostParts extends StateSeams {
@@ -93,23 +93,7 @@ export class MeshHost {
 
   /** Listens where the mesh says, and follows its folder from now on. An address that cannot be had is tried again. */
   async start(openSurface: OpenSurface): Promise<void> {
-    const { folder } = this.state;
-    this.#watch = new WatchedFiles({
-      paths: () => [
-        folder.factsPath,
-        folder.rosterPath,
-        folder.nodeCertPath,
-        folder.nodeKeyPath,
-        folder.authorityCertPath,
-        folder.authorityKeyPath,
-      ],
-      scheduler: this.#parts.scheduler,
-      intervalMs: MESH_POLL_MS,
-      changed: () => {
-        this.state.reload();
-        void this.#listener.follow();
-      },
-    });
+    this.#watch = followFolder(this.state, this.#parts.scheduler, () => void this.#listener.follow());
     // A removed node ends its connections; every other node ends those to the removed one.
     this.roster.onChange(() => {
       this.#parts.peers.keepMembers();

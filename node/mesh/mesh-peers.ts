@@ -12,6 +12,8 @@ export interface MeshPeersParts extends StateSeams {
   readonly peerId: string;
   /** Peers that were enrolled by hand. */
   readonly manual?: Roster | null;
+  /** True where peers of the flags are trusted by their known certificates alone. */
+  readonly pinnedOnly?: boolean;
 }
 
 /** The peers of a node, and how messages reach them. */

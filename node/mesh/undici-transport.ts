@@ -18,6 +18,8 @@ export interface PeerTrust {
   readonly names: 'peer' | 'host';
   /** SHA-256 of certificates, lower-case hex, of which the peer must present one; empty for any. */
   readonly fingerprints: readonly string[];
+  /** True where a certificate of `fingerprints` is trusted whoever signed it; without any, none is. */
+  readonly pinnedOnly?: boolean;
   /** Sent with every message, lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -142,7 +144,9 @@ function problemOf(socket: TLSSocket, peer: Peer, url: string, trust: PeerTrust)
   // Called once: a second call returns nothing.
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return 'the other side presented no certificate';
-  if (!socket.authorized)
+  if (trust.pinnedOnly === true && trust.fingerprints.length === 0)
+    return 'no certificate of the peer is known, and its authority is not to be verified';
+  if (!socket.authorized && trust.pinnedOnly !== true)
     return `the certificate of the other side is not trusted: ${String(socket.authorizationError)}`;
   if (trust.names === 'peer' && peerOfCertificate(certificate) !== peer.peerId) {
     return `the certificate of the other side does not name ${peer.peerId}`;

@@ -33,7 +33,7 @@ const RETRY: BackoffPolicy = { initialMs: 250, maxMs: 5000, jitter: 0.5, stableM
 const SETTLED_MS = 30_000;
 
 /**
- * The addresses of `--quorum-peers` (interface §4.13), each resolved to the enrolled peer that answers there with its own
+ * The addresses of `--quorum-peers` (interface §4.13) and of `sync-daemon --peers`, each resolved to the enrolled peer that answers there with its own
  * signature. An address without an enrolled peer behind it has a state, and is tried again.
  */
 export class WiredPeers {
@@ -141,7 +141,7 @@ export class WiredPeers {
     if (!changed) return;
     const fields = { url: wire.url, peer: peerId, state, problem };
     if (state === 'attached') this.#parts.log.info(fields, 'a peer was found at its address');
-    else this.#parts.log.warn(fields, 'an address of --quorum-peers leads to no peer');
+    else this.#parts.log.warn(fields, 'an address of a peer leads to no enrolled peer');
     if (state === 'attached' || before === 'attached') this.#listeners.tell();
   }
 }

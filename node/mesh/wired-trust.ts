@@ -10,6 +10,13 @@ import { CertificateFiles, fingerprintOfPem } from './tls/certificate-files.js';
 import { PeerFingerprintsFile } from './tls/peer-fingerprints-file.js';
 import type { PeerTrust } from './undici-transport.js';
 
+export interface TrustSeams {
+  readonly scheduler: Scheduler;
+  readonly log: Log;
+  /** True where the certificates of peers are known by the file of their fingerprints alone, whoever signed them. */
+  readonly pinnedOnly?: boolean;
+}
+
 /**
  * What this node presents to peers that were wired by hand, and what these must prove, by the flags and their files.
  */
@@ -19,11 +26,13 @@ export class WiredTrust {
   readonly #clientFiles: CertificateFiles | null;
   readonly #authorities: readonly string[] | null;
   readonly #pins: PeerFingerprintsFile | null;
+  readonly #pinnedOnly: boolean;
 
   /** Throws StartRefusedError when a file cannot be used. */
-  constructor(settings: Settings, seams: { readonly scheduler: Scheduler; readonly log: Log }) {
+  constructor(settings: Settings, seams: TrustSeams) {
     const { quorumClientCert, quorumClientKey, quorumCaCert, fedPeerFingerprints } = settings;
     this.#apiKey = settings.apiKey;
+    this.#pinnedOnly = seams.pinnedOnly === true;
     this.#clientFiles =
       quorumClientCert === null || quorumClientKey === null
         ? null
@@ -44,6 +53,7 @@ export class WiredTrust {
       names: 'host',
       // With pins configured every peer needs one: a host without pins matches none.
       fingerprints: pinned ?? (this.#pins === null ? peer.fingerprints : ['none']),
+      ...(this.#pinnedOnly ? { pinnedOnly: true } : {}),
       ...(this.#apiKey !== null && isSafe ? { headers: { 'x-api-key': this.#apiKey.reveal() } } : {}),
     };
   }
