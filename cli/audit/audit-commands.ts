@@ -13,6 +13,7 @@ import type { AuditRow } from '../../protocol/log/audit.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';
+import { counted } from '../imports/counts.js';
 import { instantFlag } from '../instant-flag.js';
 import { withLocalNode } from '../local-node.js';
 import { numberFlag } from '../sessions/number-flag.js';
@@ -24,6 +25,8 @@ const EXIT_TAMPERED = 2;
 /** A question for the schemas of tools, which the allowlist answers. */
 const isExpansion = ({ payload }: AuditRow) =>
   payload !== null && (JSON.parse(payload) as { action?: unknown }).action === 'memory_capabilities';
+
+const NO_ROWS = 'no rows of the audit chain fit\n';
 
 /** Says where the audit log is. */
 export const auditPathCommand = defineCommand({
@@ -140,7 +143,7 @@ export const auditVerifyCommand = defineCommand({
     const report = verifier.report(wanted.length);
     const { intact, problem, lines, attestations } = report;
     const text = intact
-      ? `the audit log is intact: ${lines} lines in ${wanted.length} files, ${attestations} of them signatures of the node\n`
+      ? `the audit log is intact: ${counted(lines, 'line')} in ${counted(wanted.length, 'file')}, ${attestations} of them signed ends\n`
       : `the audit log was changed: ${problem}\n`;
     await terminal.print(isSet(parsed, 'json') ? `${JSON.stringify(report)}\n` : text);
     return ok(intact ? 0 : EXIT_TAMPERED);
@@ -189,7 +192,9 @@ export const auditShowCommand = defineCommand({
           `${timestamp} ${sequence} ${event_type} ${agent_id} ${JSON.stringify(payload)}\n`,
       );
       await terminal.print(
-        isSet(parsed, 'json') ? `${JSON.stringify({ events: shown, count: shown.length })}\n` : text.join(''),
+        isSet(parsed, 'json')
+          ? `${JSON.stringify({ events: shown, count: shown.length })}\n`
+          : text.join('') || NO_ROWS,
       );
       return ok(0);
     });

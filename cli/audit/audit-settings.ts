@@ -27,7 +27,7 @@ export function auditFiles({ auditDir, auditLog }: Settings): Result<readonly st
   const files = auditLogFiles(auditDir);
   if (files.length > 0) return ok(files);
   const todo = auditLog
-    ? 'start the node once, or name the folder with --audit-dir'
+    ? 'the node writes it with the first act of the audit chain; start the node if it does not run, or name the folder with --audit-dir'
     : 'set [audit] enabled to true and restart the node, or name the folder with --audit-dir';
   return fail('NOT_FOUND', `there is no audit log in ${auditDir}: ${todo}`);
 }

@@ -4,6 +4,7 @@ import { failed, ok, type Result } from '../../protocol/base/result.js';
 import { type AuditReport, type AuditRow, AuditVerifier, auditRowHash } from '../../protocol/log/audit.js';
 import { defineCommand } from '../define-command.js';
 import { isSet } from '../global-flags.js';
+import { counted } from '../imports/counts.js';
 import { instantFlag } from '../instant-flag.js';
 import { withLocalNode } from '../local-node.js';
 import { eachAuditRow } from './audit-rows.js';
@@ -160,8 +161,8 @@ function textOf(trail: Trail, problem: string | null): string {
   const copy =
     witness.state === 'none'
       ? 'no audit log to compare with'
-      : `${witness.compared} rows compared with the audit log`;
+      : `${counted(witness.compared, 'row')} compared with the audit log`;
   return problem === null
-    ? `the audit trail is whole: ${trail.total_events} rows checked, head ${trail.head}, ${copy}\n`
+    ? `the audit trail is whole: ${counted(trail.total_events, 'row')} checked, head ${trail.head}, ${copy}\n`
     : `the audit trail is not whole: ${problem} (${copy})\n`;
 }

@@ -3,11 +3,13 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Settings } from '../../node/config/settings.js';
 import { commandCaller, localIdentity } from '../../node/identity/local-caller.js';
+import type { LocalRunner } from '../../node/local/local-runner.js';
 import { memoryGet } from '../../node/operations/core/memory-get.js';
 import { memoryList } from '../../node/operations/core/memory-list.js';
 import { memoryRecall } from '../../node/operations/core/memory-recall.js';
 import { memorySearch } from '../../node/operations/core/memory-search.js';
 import { memoryStore } from '../../node/operations/core/memory-store.js';
+import { memoryForget } from '../../node/operations/lifecycle/memory-forget.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import { NO_CATALOGUE, openInlineNode } from '../../node/runtime/inline-node.js';
 import { openRunner } from '../../node/runtime/open-runner.js';
@@ -43,12 +45,16 @@ interface Figures {
 
 type Bench = Readonly<Record<Measured, Figures>>;
 
-/** Measures a temporary node with a bounded load. */
+/** Measures a temporary node, or the one that runs, with a bounded load. */
 export const benchCommand = defineCommand({
   name: 'bench',
   summary:
-    'Measure stores, recalls, searches and reads on a temporary node, beside their limits; exit code 1 when one is too slow.',
+    'Measure stores, recalls, searches and reads on a temporary node or the running one, beside their limits; exit code 1 when one is too slow.',
   flags: [
+    {
+      ...{ name: 'running', kind: 'switch' },
+      doc: 'Measure the node that serves the database, in a namespace of its own that is forgotten afterwards',
+    },
     {
       name: 'iterations',
       kind: 'value',
@@ -84,6 +90,7 @@ export const benchCommand = defineCommand({
   ],
   examples: [
     'bench',
+    'bench --running --iterations 50',
     'bench --iterations 50 --json > base.json',
     'bench --baseline base.json --regression-threshold 25',
   ],
@@ -119,6 +126,8 @@ interface Options {
   readonly iterations: number;
   readonly warmup: number;
   readonly scale: number;
+  /** The node that serves the database is measured. */
+  readonly running: boolean;
   readonly baseline: Partial<Bench> | null;
   readonly threshold: number;
 }
@@ -130,6 +139,12 @@ function optionsOf(parsed: ParsedArguments): Result<Options> {
   if (!warmup.ok) return failed(warmup.error);
   const scale = numberFlag(parsed, 'scale', { usual: 0, min: 0, max: 100_000 });
   if (!scale.ok) return failed(scale.error);
+  const running = isSet(parsed, 'running');
+  if (running && scale.value > 0) {
+    return fail('VALIDATION_FAILED', '--scale fills a temporary node; leave it out with --running', {
+      fields: ['scale'],
+    });
+  }
   const threshold = Number(flagValue(parsed, 'regression-threshold') ?? OVER_PERCENT);
   if (!(threshold >= 0)) {
     return fail('VALIDATION_FAILED', '--regression-threshold must be a percentage, 0 or more', {
@@ -139,7 +154,7 @@ function optionsOf(parsed: ParsedArguments): Result<Options> {
   const path = flagValue(parsed, 'baseline');
   const baseline = path === undefined ? ok(null) : baselineIn(path);
   if (!baseline.ok) return failed(baseline.error);
-  const load = { iterations: iterations.value, warmup: warmup.value, scale: scale.value };
+  const load = { iterations: iterations.value, warmup: warmup.value, scale: scale.value, running };
   return ok({ ...load, baseline: baseline.value, threshold });
 }
 
@@ -156,11 +171,34 @@ function baselineIn(path: string): Result<Partial<Bench>> {
   });
 }
 
+const measure = (parsed: ParsedArguments, options: Options): Promise<Result<Bench>> =>
+  options.running ? measureRunning(parsed, options) : measureTemporary(parsed, options);
+
+/** Runs the load at the node that serves the database. What it stored is short-lived, should the end not be reached. */
+async function measureRunning(parsed: ParsedArguments, options: Options): Promise<Result<Bench>> {
+  const settings = settingsFor(parsed);
+  const runner = openRunner(settings, () => openInlineNode(settings, 'cli', NO_CATALOGUE));
+  const namespace = `bench/${systemRandom.uuid()}`;
+  try {
+    await runner.open();
+    if (!runner.runsElsewhere) {
+      const message = 'no node serves this database: start one with serve, or leave --running out';
+      return fail('UNAVAILABLE', message);
+    }
+    const call = callsOf(runner, settings, flagValue(parsed, 'agent-id') ?? null);
+    if (!call.ok) return failed(call.error);
+    try {
+      return await load(call.value, namespace, options);
+    } finally {
+      await call.value(memoryForget, { namespace });
+    }
+  } finally {
+    await runner.close();
+  }
+}
+
 /** Runs the load in a home that is removed afterwards. */
-async function measure(
-  parsed: ParsedArguments,
-  { iterations, warmup, scale }: Options,
-): Promise<Result<Bench>> {
+async function measureTemporary(parsed: ParsedArguments, options: Options): Promise<Result<Bench>> {
   const home = mkdtempSync(join(tmpdir(), 'mnemesh-bench-'));
   const settings = settingsFor(parsed, { home, logLevel: 'error' });
   const own: Settings = {
@@ -170,55 +208,58 @@ async function measure(
   };
   const runner = openRunner(own, () => openInlineNode(own, 'cli', NO_CATALOGUE));
   try {
-    const caller = commandCaller(
-      localIdentity(own, { hostname: hostname(), pid: process.pid }, systemRandom),
-      null,
-    );
-    if (!caller.ok) return failed(caller.error);
-    let last = '';
-    const call = async (
-      operation: Operation,
-      input: Readonly<Record<string, unknown>>,
-    ): Promise<Result<unknown>> => {
-      const answer = await runner.run(operation, {
-        surface: 'cli',
-        caller: caller.value,
-        input,
-        unknownFields: 'refuse',
-      });
-      return answer.ok ? ok(answer.value) : failed(answer.error);
-    };
-    const store = async (number: number) => {
-      const stored = await call(memoryStore, {
-        title: `note ${number}`,
-        content: phrase(number),
-        namespace: 'bench',
-      });
-      if (stored.ok) last = (stored.value as { readonly id: string }).id;
-      return stored;
-    };
-    for (let number = 0; number < scale; number += 1) {
-      const filled = await store(number);
-      if (!filled.ok) return failed(filled.error);
-    }
-    const kinds: Readonly<Record<Measured, (number: number) => Promise<Result<unknown>>>> = {
-      store: (number) => store(scale + number),
-      recall: (number) => call(memoryRecall, { context: phrase(number), namespace: 'bench' }),
-      search: (number) => call(memorySearch, { query: WORDS[number % WORDS.length], namespace: 'bench' }),
-      get: () => call(memoryGet, { id: last }),
-      list: () => call(memoryList, { namespace: 'bench' }),
-    };
-    const figures: Partial<Record<Measured, Figures>> = {};
-    for (const name of names(kinds)) {
-      const times = await timesOf(kinds[name], iterations, warmup);
-      if (!times.ok) return failed(times.error);
-      figures[name] = figuresOf(times.value, LIMITS_MS[name]);
-    }
-    return ok(figures as Bench);
+    const call = callsOf(runner, own, null);
+    return call.ok ? await load(call.value, 'bench', options) : failed(call.error);
   } finally {
     await runner.close();
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+type Run = (operation: Operation, input: Readonly<Record<string, unknown>>) => Promise<Result<unknown>>;
+
+/** How the load calls operations, and as whom. */
+function callsOf(runner: LocalRunner, settings: Settings, agentId: string | null): Result<Run> {
+  const identity = localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom);
+  const caller = commandCaller(identity, agentId);
+  if (!caller.ok) return failed(caller.error);
+  const request = { surface: 'cli', caller: caller.value, unknownFields: 'refuse' } as const;
+  return ok(async (operation, input) => {
+    const answer = await runner.run(operation, { ...request, input });
+    return answer.ok ? ok(answer.value) : failed(answer.error);
+  });
+}
+
+async function load(
+  call: Run,
+  namespace: string,
+  { iterations, warmup, scale, running }: Options,
+): Promise<Result<Bench>> {
+  let last = '';
+  const store = async (number: number) => {
+    const note = { title: `note ${number}`, content: phrase(number), namespace };
+    const stored = await call(memoryStore, running ? { ...note, tier: 'short' } : note);
+    if (stored.ok) last = (stored.value as { readonly id: string }).id;
+    return stored;
+  };
+  for (let number = 0; number < scale; number += 1) {
+    const filled = await store(number);
+    if (!filled.ok) return failed(filled.error);
+  }
+  const kinds: Readonly<Record<Measured, (number: number) => Promise<Result<unknown>>>> = {
+    store: (number) => store(scale + number),
+    recall: (number) => call(memoryRecall, { context: phrase(number), namespace }),
+    search: (number) => call(memorySearch, { query: WORDS[number % WORDS.length], namespace }),
+    get: () => call(memoryGet, { id: last }),
+    list: () => call(memoryList, { namespace }),
+  };
+  const figures: Partial<Record<Measured, Figures>> = {};
+  for (const name of names(kinds)) {
+    const times = await timesOf(kinds[name], iterations, warmup);
+    if (!times.ok) return failed(times.error);
+    figures[name] = figuresOf(times.value, LIMITS_MS[name]);
+  }
+  return ok(figures as Bench);
 }
 
 async function timesOf(

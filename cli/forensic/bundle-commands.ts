@@ -15,6 +15,7 @@ import type { ParsedArguments } from '../arguments.js';
 import { eachAuditRow } from '../audit/audit-rows.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet, settingsFor } from '../global-flags.js';
+import { counted } from '../imports/counts.js';
 import { withLocalNode, withLocalRunner } from '../local-node.js';
 import { AUDIT_FILE, auditRowText, bundleOf, checkBundle } from './bundle.js';
 import { withoutContent } from './redact.js';
@@ -88,7 +89,7 @@ export const exportBundleCommand = defineCommand({
         files: all.length,
         audit_rows: rows.length,
       };
-      const text = `bundle: ${output} (${bundle.length} bytes, ${all.length} files, ${rows.length} rows of the audit chain)\n`;
+      const text = `bundle: ${output} (${bundle.length} bytes, ${counted(all.length, 'file')}, ${counted(rows.length, 'row')} of the audit chain)\n`;
       await terminal.print(
         isSet(parsed, 'json') ? `${JSON.stringify({ ...answer, with_content: withContent })}\n` : text,
       );
@@ -194,7 +195,7 @@ export const verifyBundleCommand = {
       const report = checkBundle(archive, systemCrypto, [trusted]);
       if (!report.ok) return failed(report.error);
       const { memory_id, created_at, files, audit_rows, peer_id } = report.value;
-      const text = `the bundle is whole: memory ${memory_id}, written at ${created_at} by ${peer_id}, ${files.length} files, ${audit_rows} rows of the audit chain\n`;
+      const text = `the bundle is whole: memory ${memory_id}, written at ${created_at} by ${peer_id}, ${counted(files.length, 'file')}, ${counted(audit_rows, 'row')} of the audit chain\n`;
       await terminal.print(
         isSet(parsed, 'json') ? `${JSON.stringify({ verified: true, ...report.value })}\n` : text,
       );

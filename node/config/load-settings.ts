@@ -61,7 +61,7 @@ export function loadSettings(flags: SettingFlags = {}, sources: ConfigSources = 
   const report = sources.report ?? reportOnce;
   const fatal = problems.find((problem) => problem.level === 'fatal');
   for (const problem of problems) if (problem.level !== 'fatal') report(problem, settings.logLevel);
-  if (fatal !== undefined) throw new ConfigError(fatal.message);
+  if (fatal !== undefined) throw new ConfigError(`${fatal.message}; ${fatal.fix}`);
   return settings;
 }
 

@@ -93,6 +93,11 @@ export class LocalRunner {
     return this.runHere(operation, { ...request, key, again });
   }
 
+  /** True while a daemon, or the MCP server that owns the database, runs the operations. */
+  get runsElsewhere(): boolean {
+    return this.daemon?.isOpen === true;
+  }
+
   /** Where this process runs the operations, it reads the file of hooks again; a daemon is told by itself. */
   async reloadHooks(): Promise<void> {
     (await this.node?.catch(() => null))?.reloadHooks?.();

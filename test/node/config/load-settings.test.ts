@@ -779,7 +779,7 @@ describe('a setting', () => {
       [{ SVC_LLM_BACKEND: 'magic' }, {}, /SVC_LLM_BACKEND/],
       [{ SVC_EMBED_BACKEND: 'compatible' }, {}, /embeddings\.base_url/],
       [{ SVC_LLM_BASE_URL: 'ftp://x' }, {}, /SVC_LLM_BASE_URL must be an http or https URL/],
-      [{ SVC_LLM_BASE_URL: 'http://me:pw-1234@x' }, {}, /must not hold a user or a password$/],
+      [{ SVC_LLM_BASE_URL: 'http://me:pw-1234@x' }, {}, /must not hold a user or a password;/],
       [{ SVC_MAX_PAGE_SIZE: '0' }, {}, /SVC_MAX_PAGE_SIZE/],
       [{ SVC_MAX_PAGE_SIZE: '100001' }, {}, /SVC_MAX_PAGE_SIZE/],
       [{ SVC_MAX_INFLIGHT_REQUESTS: '-1' }, {}, /SVC_MAX_INFLIGHT_REQUESTS/],

@@ -19,7 +19,7 @@ import { freePort, startDaemonProcess, temporaryFolder } from '../../support/dae
 import { openTestNode } from '../../support/test-node.js';
 import { letAuditChange, openBeside } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
-import { commandsIn } from './cli-process.js';
+import { commandsIn, run } from './cli-process.js';
 
 type Audited = Awaited<ReturnType<typeof homeWithLog>>;
 
@@ -124,6 +124,20 @@ describe('the audit log', { timeout: 180_000 }, () => {
     }
   });
 
+  it('lies where SVC_AUDIT_DIR or --audit-dir says', async () => {
+    const { home, folder } = await shared();
+    const elsewhere = join(temporaryFolder('audit-elsewhere'), 'log');
+    const path = await run(home, ['audit', 'path'], { env: { SVC_AUDIT_DIR: elsewhere } });
+    assert.equal(path.out, `${elsewhere}\n`);
+    const none = await run(home, ['audit', 'verify'], { env: { SVC_AUDIT_DIR: elsewhere } });
+    assert.equal(none.code, 1);
+    assert.match(none.err, /the node writes it with the first act of the audit chain/);
+    const named = await run(home, ['audit', 'verify', '--audit-dir', folder], {
+      env: { SVC_AUDIT_DIR: elsewhere },
+    });
+    assert.equal(named.code, 0, named.err);
+  });
+
   it('says how to get a log where there is none', async () => {
     const { code, err } = await commandsIn(temporaryFolder('no-audit-log'))('audit', 'verify');
     assert.equal(code, 1);
@@ -150,7 +164,16 @@ describe('the settings of the audit log', { timeout: 60_000 }, () => {
       store.execute({ kind: 'note-schema-denial', agentId: id, families: ['core'] } as never);
     assert.ok((await act('ai:one')).ok);
     const lines = () => auditLogFiles(folder).flatMap((path) => auditLinesIn(path));
-    return { node, folder, act, errors, lines, round: auditLog.run(parts), again: () => auditLog.run(parts) };
+    return {
+      node,
+      folder,
+      act,
+      errors,
+      lines,
+      parts,
+      round: auditLog.run(parts),
+      again: () => auditLog.run(parts),
+    };
   }
 
   const applied = (preset: Partial<AuditPreset>): AuditPreset => ({
@@ -184,6 +207,27 @@ describe('the settings of the audit log', { timeout: 60_000 }, () => {
     assert.equal(acts[1]!.actor, acts[0]!.actor);
     assert.ok(!JSON.stringify(acts).includes('ai:one'));
     await hidden.node.close();
+  });
+
+  it('sign the end as often as attestation_cadence_minutes says, where there are new lines', async () => {
+    const { node, act, parts, lines } = await withDuty({ auditAttestMinutes: 30 });
+    let laterMs = 0;
+    const clock = { ...parts.clock, nowMs: () => parts.clock.nowMs() + laterMs };
+    const round = auditLog.run({ ...parts, clock });
+    const signed = () => lines().filter((line) => line?.attestation !== undefined).length;
+    await round();
+    assert.equal(signed(), 1);
+    await act('ai:two');
+    laterMs = 29 * 60_000;
+    await round();
+    assert.equal(signed(), 1);
+    laterMs = 31 * 60_000;
+    await round();
+    assert.equal(signed(), 2);
+    laterMs = 90 * 60_000;
+    await round();
+    assert.equal(signed(), 2, 'nothing new');
+    await node.close();
   });
 
   it('go on after a restart, also behind a line that was not finished', async () => {

@@ -93,6 +93,44 @@ describe('log files', { timeout: 120_000 }, () => {
     assert.match(last, /line 5119 /);
   });
 
+  it('begin anew when the time of their rotation has come, and not before', async () => {
+    const minutes = { minutely: 2, hourly: 121, daily: 2 * 24 * 60 };
+    for (const [rotation, age] of [...Object.entries(minutes), ['never', 1_000_000] as const]) {
+      const home = temporaryFolder('log-times');
+      const folder = join(home, 'logs');
+      mkdirSync(folder);
+      const present = join(folder, 'mnemesh.log');
+      writeFileSync(present, 'of before\n');
+      const then = new Date(Date.now() - age * 60_000);
+      utimesSync(present, then, then);
+      writeFileSync(join(home, 'config.toml'), `[logging]\nenabled = true\nrotation = "${rotation}"\n`);
+      const { log, close } = openLog(loadSettings({ home }, { env: {} }), stderrLog('silent'));
+      log.error({}, 'a line of now');
+      await close();
+      const begins = rotation !== 'never';
+      await until(`${rotation} has its files`, () => readdirSync(folder).length === (begins ? 2 : 1));
+      assert.equal(readFileSync(present, 'utf8').startsWith('of before'), !begins, rotation);
+    }
+  });
+
+  it('have the lines of their level and of those above it', async () => {
+    for (const [level, wanted] of [
+      ['debug', ['d', 'i', 'w', 'e']],
+      ['info', ['i', 'w', 'e']],
+      ['warn', ['w', 'e']],
+      ['error', ['e']],
+      ['silent', []],
+    ] as const) {
+      const home = temporaryFolder('log-levels');
+      writeFileSync(join(home, 'config.toml'), `[logging]\nenabled = true\nlevel = "${level}"\n`);
+      const { log, close } = openLog(loadSettings({ home }, { env: {} }), stderrLog('silent'));
+      for (const each of ['debug', 'info', 'warn', 'error'] as const) log[each]({}, each[0]!);
+      await close();
+      const text = readFileSync(join(home, 'logs', 'mnemesh.log'), 'utf8');
+      assert.deepEqual(text === '' ? [] : messages(text), wanted, level);
+    }
+  });
+
   it('refuse the start where they cannot be written', () => {
     const home = temporaryFolder('log-refused');
     writeFileSync(join(home, 'file'), '');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../../support/daemon-process.js';
+import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { onPostgres } from '../../support/test-store.js';
 import { commandsIn, run } from './cli-process.js';
 
@@ -76,5 +76,35 @@ describe('bench', { timeout: 180_000 }, () => {
     assert.equal((JSON.parse(slower.out) as { regressed: string[] }).regressed.length, 5);
     assert.equal((await cli('bench', '--baseline', join(home, 'none.json'))).code, 1);
     assert.equal((await cli('bench', '--iterations', 'many')).code, 2);
+  });
+
+  it('measures the node that runs, and leaves none of its memories there', async () => {
+    const home = temporaryFolder('bench-running');
+    const cli = commandsIn(home);
+    const load = ['bench', '--running', '--iterations', '5', '--warmup', '1', '--json'];
+    const alone = await cli(...load);
+    assert.equal(alone.code, 75, alone.err);
+    assert.match(alone.err, /no node serves this database: start one with serve/);
+    const daemon = await startDaemonProcess(home, await freePort());
+    try {
+      await json(cli, 'store', '--title', 'kept', '--content', 'x');
+      const { out, err } = await cli(...load);
+      assert.deepEqual(Object.keys((JSON.parse(out) as { calls: object }).calls).length, 5, err);
+      const { memories } = await json(cli, 'list');
+      assert.deepEqual(
+        (memories as { title: string }[]).map(({ title }) => title),
+        ['kept'],
+      );
+      // They were stored at that node: it keeps copies of what was forgotten.
+      const { archived } = await json(cli, 'archive', 'list');
+      assert.equal(
+        (archived as { namespace: string }[]).filter(({ namespace }) => namespace.startsWith('bench/'))
+          .length,
+        6,
+      );
+      assert.equal((await cli(...load, '--scale', '5')).code, 2);
+    } finally {
+      assert.equal(await daemon.end('SIGTERM'), 0);
+    }
   });
 });
