@@ -125,6 +125,7 @@ describe('a call', () => {
           tokens: services.tokens,
           random: services.random,
           replication: undefined,
+          tracing: undefined,
         },
         profile: ['core'],
         progress,
