@@ -5,7 +5,7 @@ import { HttpClient } from '../../node/client/http-client.js';
 import type { ApprovalEvent, InboxEvent, StreamOptions } from '../../node/client/public.js';
 import type { MeshStatus } from './lib/mesh-status.js';
 import type { PolicyLevel } from './lib/policies.js';
-import { agent, apiKey, askForKey } from './session.js';
+import { agent, apiKey, keyWasRefused } from './session.js';
 
 export type { ErrorCode, Operations };
 export { MnemeshError };
@@ -55,7 +55,7 @@ export async function call<N extends Name>(
     const answer = await client().call(name, input as Record<string, unknown>, options);
     return answer as unknown as Operations[N]['answer'];
   } catch (error) {
-    if (error instanceof MnemeshError && error.code === 'UNAUTHORIZED') askForKey.value = true;
+    if (error instanceof MnemeshError && error.code === 'UNAUTHORIZED') keyWasRefused();
     throw error;
   }
 }
@@ -95,7 +95,7 @@ export async function read(path: string, signal?: AbortSignal): Promise<string> 
   const response = await fetch(path, { headers, credentials: 'omit', ...(signal ? { signal } : {}) });
   const text = await response.text();
   if (response.ok) return text;
-  if (response.status === 401) askForKey.value = true;
+  if (response.status === 401) keyWasRefused();
   const { code = 'UNAVAILABLE', error = `the node answers ${response.status}` } = parsed(text);
   throw new MnemeshError({ code, message: error, status: response.status });
 }

@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { health } from './api.js';
 import { addressOf, FIRST_VIEW } from './lib/route.js';
 import { place } from './router.js';
-import { agent, apiKey, askForKey, theme } from './session.js';
+import { agent, apiKey, askForKey, theme, wasRefused } from './session.js';
 import { announcement, Problem } from './ui/notices.js';
 import { Field, Form } from './ui/parts.js';
 import { useLoad } from './ui/use-load.js';
@@ -106,6 +106,7 @@ function AgentField() {
           type="button"
           onClick={() => {
             apiKey.value = '';
+            wasRefused.value = false;
             askForKey.value = true;
           }}
         >
@@ -140,6 +141,11 @@ function KeyGate() {
       <p>
         This node demands its API key (<code>SVC_API_KEY</code>). The tab keeps it until it is closed.
       </p>
+      {wasRefused.value && (
+        <p class="notice bad" role="alert">
+          That was not the key of this node.
+        </p>
+      )}
       <Form
         label="API key"
         onSubmit={() => {

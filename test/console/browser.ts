@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -10,12 +10,17 @@ export const CHROMIUM: string | null =
 
 export const NO_CHROMIUM = 'this machine has no Chromium: apt-get install chromium, or name one in CHROMIUM';
 
-export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({
-    executablePath: CHROMIUM!,
-    // The graph needs WebGL, here without a graphics card.
-    args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
-  });
+// The graph needs WebGL, here without a graphics card.
+const LAUNCH = {
+  executablePath: CHROMIUM ?? '',
+  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+};
+
+export const openBrowser = (): Promise<Browser> => chromium.launch(LAUNCH);
+
+/** A browser that keeps what it keeps in a folder, as that of a person does. */
+export const openProfile = (folder: string): Promise<BrowserContext> =>
+  chromium.launchPersistentContext(folder, LAUNCH);
 
 /** What a page did that it must not: errors, requests to others, violations of its policy. */
 export interface Watched {
@@ -30,7 +35,7 @@ export interface PageOptions {
   readonly dark?: boolean;
 }
 
-/** A page of its own session. The refusals of the node are no errors of the page. */
+/** A page of its own session. */
 export async function watchedPage(
   browser: Browser,
   base: string,
@@ -40,7 +45,11 @@ export async function watchedPage(
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',
   });
-  const page = await context.newPage();
+  return watch(await context.newPage(), base);
+}
+
+/** Notes what a page does from now on. The refusals of the node are no errors of the page. */
+export async function watch(page: Page, base: string): Promise<Watched> {
   const [problems, addresses]: [string[], string[]] = [[], []];
   page.on('console', (message) => {
     const isRefusal = /status of (401|403|404|409)/.test(message.text());

@@ -13,6 +13,7 @@ import { changesOf } from '../../console/src/lib/pending-changes.js';
 import { gateText, policyIn, ruleHoldsIn, whyItWaits } from '../../console/src/lib/policies.js';
 import { addressOf, placeOf } from '../../console/src/lib/route.js';
 import { rowWindow } from '../../console/src/lib/row-window.js';
+import { halvesOf, joined } from '../../console/src/lib/sealed.js';
 import { lineDiff } from '../../console/src/lib/text-diff.js';
 
 describe('addresses of the console', () => {
@@ -328,5 +329,23 @@ describe('the nodes of a mesh', () => {
       ['one (this node)', 'two', 'p2', 'an unknown node'],
     );
     assert.equal(nodeName(null, 'p1'), 'p1');
+  });
+});
+
+describe('the two halves of a key', () => {
+  it('make it again, and neither alone says what it is', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', minLength: 8 }),
+        fc.uint8Array({ minLength: 400, maxLength: 400 }),
+        (key, random) => {
+          const halves = halvesOf(key, (bytes) => bytes.map((_, index) => random[index % 400]!));
+          assert.equal(joined(halves), key);
+          assert.equal(halves.pad, Buffer.from(random).toString('hex').repeat(9).slice(0, halves.pad.length));
+          assert.equal(joined({ ...halves, pad: halves.pad.slice(2) }), null);
+        },
+      ),
+    );
+    assert.equal(joined({ sealed: 'zz', pad: '00' }), null);
   });
 });

@@ -1,6 +1,4 @@
 import Graphology from 'graphology';
-import circular from 'graphology-layout/circular';
-import forceAtlas2 from 'graphology-layout-forceatlas2';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import Sigma, { DEFAULT_STYLES } from 'sigma';
 import { timeText } from '../lib/format.js';
@@ -12,6 +10,7 @@ import { Empty, Loading, Problem } from '../ui/notices.js';
 import { Field, Form, Table } from '../ui/parts.js';
 import { useLoad } from '../ui/use-load.js';
 import { type Drawing, drawingOfMemory, drawingOfNamespace } from './drawing.js';
+import { positionsOf } from './layout.js';
 
 const LISTED_MAX = 200;
 const COLOURS = ['#3f7fd9', '#c9593f', '#2f9e6b', '#9a62c7', '#b98a1d', '#1f9aa8', '#cf5a93', '#7c8a3a'];
@@ -63,10 +62,13 @@ function Drawn({ drawing }: { readonly drawing: Drawing }) {
   const moments = useMemo(() => momentsOf(drawing.links), [drawing]);
   const [valid, setValid] = useState(moments.length);
   const [believed, setBelieved] = useState(moments.length);
-  const now = new Date().toISOString();
+  const now = useMemo(() => new Date().toISOString(), [drawing]);
   const validAt = moments[valid] ?? now;
   const believedAt = moments[believed] ?? now;
-  const shown = drawing.links.filter((link) => linkHolds(link, validAt, believedAt));
+  const shown = useMemo(
+    () => drawing.links.filter((link) => linkHolds(link, validAt, believedAt)),
+    [drawing, validAt, believedAt],
+  );
   return (
     <>
       <div class="two">
@@ -110,28 +112,40 @@ function Slider({
   );
 }
 
-/** The layout takes longer with more memories, so they get fewer rounds. */
-const roundsFor = (count: number): number => (count > 2000 ? 30 : count > 500 ? 80 : 200);
-
-function laidOut({ nodes, links, centre }: Drawing): Graphology {
+/** The graph of a drawing, with each node where the layout has put it. */
+function placed({ nodes, links, centre }: Drawing, positions: Float64Array): Graphology {
   const graph = new Graphology({ multi: true, type: 'directed' });
-  const namespaces = [...new Set(nodes.map(({ namespace }) => namespace))];
-  for (const { id, title, namespace } of nodes) {
-    const color = COLOURS[namespaces.indexOf(namespace) % COLOURS.length]!;
-    graph.addNode(id, { label: title, color, size: id === centre ? 12 : 7, x: 0, y: 0 });
+  const colours = new Map<string, string>();
+  for (const [index, { id, title, namespace }] of nodes.entries()) {
+    const color = colours.get(namespace) ?? COLOURS[colours.size % COLOURS.length]!;
+    colours.set(namespace, color);
+    const [x, y] = [positions[2 * index], positions[2 * index + 1]];
+    graph.addNode(id, { label: title, color, size: id === centre ? 12 : nodes.length > 1000 ? 4 : 7, x, y });
   }
-  for (const link of links) {
-    if (!graph.hasNode(link.source_id) || !graph.hasNode(link.target_id)) continue;
-    const key = linkKey(link);
-    if (!graph.hasEdge(key))
-      graph.addEdgeWithKey(key, link.source_id, link.target_id, { size: 1.5, color: '#8a93a3' });
-  }
-  circular.assign(graph, { scale: 100 });
-  if (graph.order > 2) {
-    const settings = { ...forceAtlas2.inferSettings(graph), barnesHutOptimize: graph.order > 300 };
-    forceAtlas2.assign(graph, { iterations: roundsFor(graph.order), settings });
-  }
+  for (const link of links)
+    graph.addEdgeWithKey(linkKey(link), link.source_id, link.target_id, { size: 1.5, color: '#8a93a3' });
   return graph;
+}
+
+/** Links that are painted anew in one frame. */
+const LINKS_A_FRAME = 500;
+
+/** Paints links anew that came or went, a part of them in each frame, so that a slider can move meanwhile. */
+function repaints(sigma: Sigma): (edges: Iterable<string>) => void {
+  const waiting = new Set<string>();
+  let frame = 0;
+  const paint = (): void => {
+    frame = 0;
+    const edges = [...waiting].slice(0, LINKS_A_FRAME);
+    for (const edge of edges) waiting.delete(edge);
+    sigma.refresh({ partialGraph: { edges }, skipIndexation: true, schedule: true });
+    if (waiting.size > 0) frame = requestAnimationFrame(paint);
+  };
+  sigma.on('kill', () => cancelAnimationFrame(frame));
+  return (edges) => {
+    for (const edge of edges) waiting.add(edge);
+    if (waiting.size > 0 && frame === 0) frame = requestAnimationFrame(paint);
+  };
 }
 
 /** The drawing itself; a click on a memory opens it. The table below says the same. */
@@ -139,30 +153,44 @@ function Canvas({ drawing, shown }: { readonly drawing: Drawing; readonly shown:
   const box = useRef<HTMLDivElement>(null);
   const drawn = useRef<Sigma | null>(null);
   const visible = useRef<ReadonlySet<string>>(new Set());
+  const repaint = useRef<(edges: Iterable<string>) => void>(() => undefined);
   const [error, setError] = useState<unknown>(null);
-  visible.current = new Set(shown.map(linkKey));
+  const [isBusy, setBusy] = useState(true);
+  const holds = useMemo(() => new Set(shown.map(linkKey)), [shown]);
   const colours = theme.value;
   useEffect(() => {
-    const labelColor = getComputedStyle(document.body).color;
-    try {
-      const sigma = new Sigma(laidOut(drawing), box.current!, {
+    const ending = new AbortController();
+    const draw = async () => {
+      setBusy(true);
+      const positions = await positionsOf(drawing, ending.signal);
+      if (ending.signal.aborted) return;
+      const labelColor = getComputedStyle(document.body).color;
+      const sigma = new Sigma(placed(drawing, positions), box.current!, {
         settings: { itemSizesReference: 'screen' },
         styles: { nodes: [DEFAULT_STYLES.nodes, { labelColor }], edges: [DEFAULT_STYLES.edges] },
         edgeReducer: (edge) => ({ visibility: visible.current.has(edge) ? 'visible' : 'hidden' }),
       });
       sigma.on('clickNode', ({ node }) => go(addressOf('memories', node)));
       drawn.current = sigma;
-    } catch (problem) {
+      repaint.current = repaints(sigma);
+      setBusy(false);
+    };
+    draw().catch((problem: unknown) => {
+      if (ending.signal.aborted) return;
       setError(problem);
-    }
+      setBusy(false);
+    });
     return () => {
+      ending.abort();
       drawn.current?.kill();
       drawn.current = null;
     };
   }, [drawing, colours]);
   useEffect(() => {
-    drawn.current?.refresh({ skipIndexation: true });
-  }, [shown]);
+    const before = visible.current;
+    visible.current = holds;
+    repaint.current([...before, ...holds].filter((link) => before.has(link) !== holds.has(link)));
+  }, [holds]);
   return (
     <>
       {error !== null && (
@@ -170,20 +198,30 @@ function Canvas({ drawing, shown }: { readonly drawing: Drawing; readonly shown:
           This browser cannot draw the graph (it needs WebGL 2); the table below has the same links.
         </p>
       )}
-      <div class="graph" ref={box} role="img" aria-label="Memories and links; the table below has the same" />
+      <p class="quiet" role="status">
+        {isBusy ? 'Arranging the memories …' : 'Colours are namespaces; a click on a memory opens it.'}
+      </p>
+      <div
+        class="graph"
+        ref={box}
+        role="img"
+        aria-busy={isBusy}
+        aria-label="Memories and links; the table below has the same"
+      />
     </>
   );
 }
 
 function LinkTable({ drawing, shown }: { readonly drawing: Drawing; readonly shown: readonly TimedLink[] }) {
-  const titles = new Map(drawing.nodes.map(({ id, title }) => [id, title]));
+  const titles = useMemo(() => new Map(drawing.nodes.map(({ id, title }) => [id, title])), [drawing]);
+  const [isOpen, setOpen] = useState(false);
   const memory = (id: string) => <a href={addressOf('memories', id)}>{titles.get(id) ?? id.slice(0, 8)}</a>;
   return (
-    <details>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The links as a table{shown.length > LISTED_MAX ? ` (the first ${LISTED_MAX})` : ''}</summary>
       <Table<TimedLink>
         label="Links"
-        rows={shown.slice(0, LISTED_MAX)}
+        rows={isOpen ? shown.slice(0, LISTED_MAX) : []}
         keyOf={linkKey}
         columns={[
           { name: 'From', of: ({ source_id: id }) => memory(id) },
