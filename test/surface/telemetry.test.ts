@@ -11,6 +11,8 @@ import {
   temporaryFolder,
 } from '../support/daemon-process.js';
 import { until } from '../support/wait.js';
+import { run } from './cli/cli-process.js';
+import { McpProcess } from './mcp/mcp-process.js';
 
 const closing: (() => Promise<unknown>)[] = [];
 after(() => Promise.all(closing.map((close) => close())));
@@ -109,6 +111,34 @@ describe('telemetry', () => {
     assert.equal(collector.resources[0]?.['service.name'], 'mnemesh');
     for (const word of [SECRET, 'words of a memory', 'team/hidden', 'tag-of-it', 'hidden-agent'])
       assert.ok(!collector.bodies.some((body) => body.includes(word)), word);
+  });
+
+  it('takes the parent of a call that an MCP server or a command passes to the daemon', async () => {
+    const { collector, url } = await collectorAt();
+    const daemon = await daemonTo(url, ['otlp_metrics = false']);
+    const server = new McpProcess({ home: daemon.home });
+    const clientInfo = { name: 't', version: '1' };
+    await server.request(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+    const call = (id: number, context: string, traceparent: string) =>
+      server.request(id, 'tools/call', {
+        ...{ name: 'memory_recall', arguments: { context } },
+        _meta: { traceparent },
+      });
+    await call(2, 'deploy', `00-${TRACE}-${PARENT}-01`);
+    await call(3, 'deploy', 'x'.repeat(5_000));
+    assert.equal(await server.end(), 0);
+    assert.equal((await run(daemon.home, ['list'])).code, 0);
+    assert.equal(await daemon.end('SIGTERM'), 0);
+    const seen = collector.spans.map(({ name, parentSpanId, attributes }) => [
+      name,
+      attributes['svc.surface'],
+      parentSpanId,
+    ]);
+    assert.deepEqual(seen, [
+      ['memory_recall', 'mcp', PARENT],
+      ['memory_recall', 'mcp', undefined],
+      ['memory_list', 'cli', undefined],
+    ]);
   });
 
   it('sends the figures of /metrics, from the same registry', async () => {
