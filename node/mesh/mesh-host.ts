@@ -16,6 +16,7 @@ import type { MeshPeers } from './mesh-peers.js';
 import type { MeshRoster } from './mesh-roster.js';
 import { certificateGate, meshRoutes, type PeerGate } from './mesh-routes.js';
 import { contactFields, RosterExchange, type SignRequest } from './roster-exchange.js';
+import { removalTeller } from './tell-removal.js';
 import type { WatchedFiles } from './tls/watched-files.js';
 import type { UndiciTransport } from './undici-transport.js';
 
@@ -49,7 +50,7 @@ export class MeshHost {
   /** For the node's own API and for the listener of peers. */
   readonly routes: readonly PeerRoute[];
   readonly #parts: MeshHostParts;
-  #isRemoved = false;
+  readonly #tellRemoval: () => void;
   readonly #exchange: RosterExchange;
   readonly #listener: MeshListener;
   #watch: WatchedFiles | null = null;
@@ -59,6 +60,7 @@ export class MeshHost {
     const { state, roster, transport } = peers;
     this.#parts = parts;
     this.state = state;
+    this.#tellRemoval = removalTeller(state, parts.peerId, log);
     this.roster = roster;
     this.transport = transport;
     const exchange = new RosterExchange({
@@ -163,18 +165,6 @@ export class MeshHost {
       hint_lines: hintLines?.() ?? [],
       replication: replicationStatus?.() ?? null,
     };
-  }
-
-  /** Says once that this node was removed from its mesh. */
-  #tellRemoval(): void {
-    const { peerId, log } = this.#parts;
-    const isRemoved = this.state.formed?.statements.get(peerId)?.statement.state === 'departed';
-    if (isRemoved && !this.#isRemoved)
-      log.warn(
-        { code: 'MESH_REMOVED' },
-        'this node was removed from its mesh: its writes stay on this node; to come back, join with a new invitation',
-      );
-    this.#isRemoved = isRemoved;
   }
 
   async #compared(): Promise<Result<MeshStatusAnswer>> {

@@ -12,6 +12,7 @@ import { MeshPeers } from './mesh-peers.js';
 import { openFileRoster, openVerifier } from './open-receiver.js';
 import { Relay } from './relay.js';
 import { RosterExchange } from './roster-exchange.js';
+import { removalTeller } from './tell-removal.js';
 import type { WatchedFiles } from './tls/watched-files.js';
 
 export interface PeerExchangeParts {
@@ -37,6 +38,7 @@ export class PeerExchange {
   readonly #mesh: Mesh;
   readonly #rosters: RosterExchange;
   readonly #relay: Relay;
+  readonly #tellRemoval: () => void;
   readonly #scheduler: Scheduler;
   #watch: WatchedFiles | null = null;
 
@@ -48,6 +50,7 @@ export class PeerExchange {
     const peers = new MeshPeers({ ...seams, manual: openFileRoster(services), pinnedOnly });
     const { state, roster, transport } = peers;
     this.#peers = peers;
+    this.#tellRemoval = removalTeller(state, peerId, log);
     this.#scheduler = scheduler;
     this.#rosters = new RosterExchange({
       ...{ state, roster, transport, clock, scheduler, log },
@@ -78,7 +81,11 @@ export class PeerExchange {
     const { state, roster, wired } = this.#peers;
     this.#watch = followFolder(state, this.#scheduler);
     // A node that was removed is not called any more.
-    roster.onChange(() => this.#peers.keepMembers());
+    roster.onChange(() => {
+      this.#peers.keepMembers();
+      this.#tellRemoval();
+    });
+    this.#tellRemoval();
     this.#mesh.start();
     this.#rosters.start();
     this.#relay.start();

@@ -339,3 +339,30 @@ describe('the words of sync-daemon', () => {
     assert.equal(await within('it ends', syncing.end()), 0);
   });
 });
+
+describe('sync-daemon in a formed mesh', () => {
+  it('knows the members without their addresses, and stops calling them once this node is removed', async () => {
+    const [one, two] = [await aHome(), await aHome()];
+    const ok = async (at: Home, words: readonly string[], stdin = '') => {
+      const { code, out, err } = await run(at.home, words, { stdin });
+      assert.equal(code, 0, err);
+      return out;
+    };
+    await ok(one, ['mesh', 'init', '--url', `https://127.0.0.1:${await freePort()}`]);
+    await serve(one);
+    const token = await ok(one, ['mesh', 'invite']);
+    await ok(two, ['mesh', 'join', '-', '--url', `https://127.0.0.1:${await freePort()}`], token);
+    await store(one, 'of one');
+    await store(two, 'of two');
+    const syncing = await sync(two, []);
+    await untilTitles(two, ['of one', 'of two'], syncing.errors);
+    await untilTitles(one, ['of one', 'of two'], syncing.errors);
+    await ok(one, ['mesh', 'remove', two.peerId]);
+    await until('the removal is known', () => syncing.errors().includes('MESH_REMOVED'), PATIENT);
+    await store(one, 'after the removal');
+    // Two rounds.
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    assert.deepEqual(await titles(two), ['of one', 'of two']);
+    assert.equal(await syncing.end(), 0);
+  });
+});
