@@ -115,7 +115,16 @@ export class Examples {
       case 'object':
         return this.#object(shape, depth);
       case 'array': {
-        const { items, minItems = 0 } = shape as { items?: Json; minItems?: number };
+        const {
+          items,
+          minItems = 0,
+          prefixItems,
+        } = shape as {
+          items?: Json;
+          minItems?: number;
+          prefixItems?: readonly Json[];
+        };
+        if (prefixItems !== undefined) return prefixItems.map((each) => this.of(each, null, depth + 1));
         if (items === undefined || (depth >= DEPTH_MAX && minItems === 0)) return [];
         return [this.of(items, singular(field), depth + 1)];
       }
