@@ -90,9 +90,14 @@ export async function barriersOf(page: Page): Promise<readonly string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
 }
 
-/** How much wider than the window a page is. */
+/** How far a page, or a field that a person fills, reaches beyond the place that it has. */
 export const overflowOf = (page: Page): Promise<number> =>
-  page.evaluate('document.documentElement.scrollWidth - innerWidth');
+  page.evaluate(`Math.max(
+    document.documentElement.scrollWidth - innerWidth,
+    ...[...document.querySelectorAll('main .field')].flatMap((field) => [...field.querySelectorAll('input, select, textarea')].map(
+      (input) => Math.floor(input.getBoundingClientRect().right - field.getBoundingClientRect().right))),
+    ...[...document.querySelectorAll('main .field')].map((field) => Math.floor(field.getBoundingClientRect().right - innerWidth)),
+  )`);
 
 export const KEY = 'sesame-for-the-console';
 

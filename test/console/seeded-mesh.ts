@@ -10,6 +10,18 @@ export const HOSTILE_AGENT = 'javascript:alert.4/@:';
 
 export const HOSTILE_NAMESPACE = `evil/${HOSTILE_NAME.replace('/', '-')}`;
 
+/** What the strange part of the seed says, and who says it where. */
+export interface Strange {
+  readonly text: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly agent: string;
+}
+
+export const ALL_HOSTILE: Strange = {
+  ...{ text: HOSTILE, name: HOSTILE_NAME, namespace: HOSTILE_NAMESPACE, agent: HOSTILE_AGENT },
+};
+
 export interface Seeded {
   /** Deploy window 0 to 39, each linked with an earlier one. */
   readonly windows: readonly string[];
@@ -22,7 +34,7 @@ export const LOST_TEXT = 'written on the node that was cut off';
 export const PRESENT_TEXT = 'written last, on a node of the majority';
 
 /** Fills every view of a mesh of three, and part of each with hostile texts. */
-export async function seed(mesh: ConsoleMesh): Promise<Seeded> {
+export async function seed(mesh: ConsoleMesh, strange: Strange = ALL_HOSTILE): Promise<Seeded> {
   const windows: string[] = [];
   for (let n = 0; n < 40; n += 1)
     windows.push(await mesh.store(`Deploy window ${n}`, { tags: ['ops', 'deploy'] }));
@@ -30,17 +42,17 @@ export async function seed(mesh: ConsoleMesh): Promise<Seeded> {
     mesh.send('POST', '/links', { source_id, target_id, relation }, { agent });
   for (let n = 1; n < 40; n += 1) await link(windows[n]!, windows[n >> 1]!, 'related_to');
   const hostile = await mesh.store(
-    `Hostile ${HOSTILE}`,
+    `About ${strange.text}`,
     {
-      content: HOSTILE,
-      tags: [HOSTILE_NAME, 'ops'],
-      namespace: HOSTILE_NAMESPACE,
-      source_uri: `doc:${HOSTILE_NAME}`,
-      metadata: { note: HOSTILE },
+      content: strange.text,
+      tags: [strange.name, 'ops'],
+      namespace: strange.namespace,
+      source_uri: `doc:${strange.name}`,
+      metadata: { note: strange.text },
     },
-    { agent: HOSTILE_AGENT },
+    { agent: strange.agent },
   );
-  await link(hostile, windows[1]!, 'contradicts', HOSTILE_AGENT);
+  await link(hostile, windows[1]!, 'contradicts', strange.agent);
   await mesh.send('PUT', `/memories/${windows[1]}`, { content: 'changed once' });
   await contradictingPair(mesh);
   const edited = await mesh.store('Edited on two nodes');
@@ -49,8 +61,8 @@ export async function seed(mesh: ConsoleMesh): Promise<Seeded> {
     await mesh.send('PUT', `/memories/${edited}`, { content: LOST_TEXT }, { node: 2 });
     await mesh.send('PUT', `/memories/${edited}`, { content: PRESENT_TEXT });
   });
-  await coordination(mesh);
-  await governance(mesh);
+  await coordination(mesh, strange);
+  await governance(mesh, strange);
   return { windows, hostile, edited };
 }
 
@@ -63,17 +75,17 @@ async function contradictingPair(mesh: ConsoleMesh): Promise<void> {
 }
 
 /** Actions with an edge and a lease, a checkpoint, a signal, and messages. */
-async function coordination(mesh: ConsoleMesh): Promise<void> {
+async function coordination(mesh: ConsoleMesh, { text, agent }: Strange): Promise<void> {
   const action = (title: string): readonly [string, Fields] => [
     'memory_action_create',
     { namespace: 'team/alpha', kind: 'work', title },
   ];
   const [first, second] = await mesh.tools('ai:alice', [
     action('Write the release notes'),
-    action(`Publish ${HOSTILE}`),
+    action(`Publish ${text}`),
     [
       'memory_checkpoint_create',
-      { namespace: 'team/alpha', title: `Sign-off ${HOSTILE}`, condition: { approvers: [HOSTILE_AGENT] } },
+      { namespace: 'team/alpha', title: `Sign-off ${text}`, condition: { approvers: [agent] } },
     ],
   ]);
   await mesh.tools('ai:alice', [
@@ -83,14 +95,14 @@ async function coordination(mesh: ConsoleMesh): Promise<void> {
     ],
     ['memory_lease_acquire', { action_id: first!['id'], holder: 'ai:alice', ttl_secs: 600 }],
   ]);
-  await mesh.send('POST', '/signals', { namespace: 'team/alpha', subject: HOSTILE });
-  const message = { target_agent_id: ROOT, title: HOSTILE, payload: HOSTILE };
-  await mesh.send('POST', '/notify', message, { agent: HOSTILE_AGENT });
+  await mesh.send('POST', '/signals', { namespace: 'team/alpha', subject: text });
+  const message = { target_agent_id: ROOT, title: text, payload: text };
+  await mesh.send('POST', '/notify', message, { agent });
 }
 
 /** Agents that decide, a policy, and rules. */
-async function governance(mesh: ConsoleMesh): Promise<void> {
-  for (const agent of ['ai:lead', HOSTILE_AGENT])
+async function governance(mesh: ConsoleMesh, { text, agent: other, namespace }: Strange): Promise<void> {
+  for (const agent of ['ai:lead', other])
     await mesh.send('POST', '/agents', { agent_id: agent, agent_type: 'ai:generic' }, { agent });
   const standard = { governance: { write: 'approve', approver: 'human' } };
   await mesh.send('POST', '/namespaces/gated/standard', standard, { agent: ROOT });
@@ -99,10 +111,10 @@ async function governance(mesh: ConsoleMesh): Promise<void> {
       .node(0)
       .must([
         ...['rules', 'add', '--id', id, '--kind', kind, '--matcher', JSON.stringify(matcher)],
-        ...['--reason', HOSTILE, ...more],
+        ...['--reason', text, ...more],
       ]);
   await rule('no-force', 'bash', { command_substring: 'push --force' });
-  const inHostile = ['--namespace', HOSTILE_NAMESPACE];
+  const inHostile = ['--namespace', namespace];
   await rule('nothing-for-long', 'custom', { kind: 'memory_write', tier: 'long' }, inHostile);
   await untilAnswer(
     'the conflict is listed',

@@ -9,7 +9,7 @@ const LINES_MAX = 1500;
 
 /** The lines of two texts: what both have, what went, and what came. */
 export function lineDiff(before: string, after: string): readonly DiffLine[] {
-  const [old, fresh] = [before.split('\n'), after.split('\n')];
+  const [old, fresh] = [linesOf(before), linesOf(after)];
   if (old.length > LINES_MAX || fresh.length > LINES_MAX) {
     return [...old.map((text) => line('gone', text)), ...fresh.map((text) => line('new', text))];
   }
@@ -31,6 +31,8 @@ export function lineDiff(before: string, after: string): readonly DiffLine[] {
   }
   return lines;
 }
+
+const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.split('\n'));
 
 const line = (kind: DiffLine['kind'], text: string): DiffLine => ({ kind, text });
 

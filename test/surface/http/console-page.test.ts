@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -8,6 +8,7 @@ import { type HttpNode, openHttpNode } from './http-node.js';
 
 const FILES = join(PROJECT, 'dist/console');
 const COMPRESSED_BYTES_MAX = 400_000;
+const PICTURE_BYTES_MAX = 60_000;
 
 let node: HttpNode;
 before(async () => {
@@ -77,5 +78,18 @@ test('the sources put no markup into the page, and keep nothing beyond the sessi
     );
     // Half of the key is in a cookie of the session.
     if (name !== 'kept-key.ts') assert.doesNotMatch(text, /\.cookie/, name);
+  }
+});
+
+test('each view has a small picture on its page of the documentation', () => {
+  const views = readFileSync(join(PROJECT, 'console/src/views/views.ts'), 'utf8');
+  const names = [...views.matchAll(/name: '(\w+)'/g)].map(([, name]) => name!);
+  assert.ok(names.length >= 10);
+  const page = readFileSync(join(PROJECT, 'docs/console.md'), 'utf8');
+  const pictures = readdirSync(join(PROJECT, 'docs/console'));
+  for (const name of names) assert.ok(pictures.includes(`${name}.webp`), name);
+  for (const picture of pictures) {
+    assert.ok(page.includes(`(console/${picture})`), picture);
+    assert.ok(statSync(join(PROJECT, 'docs/console', picture)).size < PICTURE_BYTES_MAX, picture);
   }
 });
