@@ -22,8 +22,10 @@ const WATCH = `
   new PerformanceObserver((list) => __tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))))
     .observe({ type: 'longtask', buffered: true });
   const look = () => {
-    if (document.querySelector('.long-list li') === null) requestAnimationFrame(look);
-    else document.documentElement.dataset.row = String((globalThis.__firstRow = Math.round(performance.now())));
+    if (document.querySelector('.long-list li') !== null) __firstRow ??= Math.round(performance.now());
+    const isPainted = performance.getEntriesByName('first-contentful-paint').length > 0;
+    if (__firstRow === null || !isPainted) requestAnimationFrame(look);
+    else document.documentElement.dataset.row = String(__firstRow);
   };
   requestAnimationFrame(look);`;
 
