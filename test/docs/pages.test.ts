@@ -26,6 +26,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
     ['mesh conflicts', /no edit lost/],
     ['mesh remove', /three \(peer-\w+\) +departed/],
   ],
+  'scale.md': [['recall "when', /equal[\s\S]*Deploy window[\s\S]*No memories/i]],
   'backup-and-upgrade.md': [
     ['backup --to ./backups', /backups/],
     ['restore --from', /restored/],
