@@ -1,6 +1,7 @@
 import { availableParallelism, loadavg } from 'node:os';
 import type { Bench } from './bench.js';
-import { type Chosen, parseOptions, UsageError } from './options.js';
+import { COMPARED, compareBuilds } from './compare.js';
+import { type BenchOptions, type Chosen, parseOptions, UsageError } from './options.js';
 import { progressFor } from './progress.js';
 import { type BenchResult, renderTable } from './report.js';
 import { rounded } from './statistics.js';
@@ -32,10 +33,20 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
 
 const OPTIONS = `Options: --json, --quick, --seconds <n>, --clients <n,n>, --nodes <n,n>, --rows <n,n>, --scale <n>, --iterations <n>, --warmup <n>,
 --keyword, --signed, --tasks session,turn, --questions <n>, --db-cache <folder>, --folder <parent of temporary folders>,
---store-url <server of PostgreSQL, for store, recall and graph>, --cpu-prof <folder for the profiles of daemons and MCP servers>`;
+--store-url <server of PostgreSQL, for store, recall and graph>, --cpu-prof <folder for the profiles of daemons and MCP servers>
+
+npm run bench -- compare <folder of another build> [name...] [--pairs 3] [options] runs both builds in turn, and prints ratios with their spread.`;
+
+/** Not a benchmark: it runs those of two builds. */
+const COMPARE = 'compare';
 
 async function main(): Promise<void> {
-  const { chosen, options } = parseOptions(process.argv.slice(2), new Set(Object.keys(BENCHES)));
+  const { chosen, options } = parseOptions(
+    process.argv.slice(2),
+    new Set([...Object.keys(BENCHES), COMPARE]),
+  );
+  const [first, ...others] = chosen;
+  if (first?.name === COMPARE) return await compare(first, others, options);
   const all = chosen.length === 0;
   const loaded = await Promise.all(
     (all ? Object.keys(BENCHES).map((name): Chosen => ({ name, args: [] })) : chosen).map(
@@ -82,6 +93,29 @@ async function main(): Promise<void> {
   if (!options.json) return;
   const names = Object.keys(documents);
   console.log(JSON.stringify(names.length === 1 ? documents[names[0]!] : documents, null, 2));
+}
+
+async function compare(
+  { args }: Chosen,
+  named: readonly Chosen[],
+  { pairs, json }: BenchOptions,
+): Promise<void> {
+  const [folder, ...further] = args;
+  if (folder === undefined || further.length > 0)
+    throw new UsageError('compare takes the folder of one other build, and then names of benchmarks');
+  const benches = named.length === 0 ? COMPARED : named.map(({ name }) => name);
+  const words = new Set([COMPARE, folder, ...benches]);
+  const own = process.argv.slice(2).filter((word) => !words.has(word) && word !== '--json');
+  const at = own.findIndex((word) => word === '--pairs' || word.startsWith('--pairs='));
+  if (at !== -1) own.splice(at, own[at] === '--pairs' ? 2 : 1);
+  const progress = progressFor(json);
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const comparison = { folder, benches, pairs, options: own };
+  const result = await compareBuilds(comparison, progress, ended.signal).finally(() => progress.end());
+  if (json) console.log(JSON.stringify(result.json, null, 2));
+  else for (const table of result.tables) console.log(`\n${renderTable(table)}`);
 }
 
 try {

@@ -39,6 +39,8 @@ export interface BenchOptions {
   readonly storeUrl: string | null;
   /** Profiles of daemons and MCP servers are written here. */
   readonly cpuProf: string | null;
+  /** Runs of each build that `compare` makes. */
+  readonly pairs: number;
 }
 
 /** A benchmark by name, with the arguments that followed it. */
@@ -52,6 +54,12 @@ const COUNT = /^\d{1,9}$/;
 function count(flag: string, text: string): number {
   if (!COUNT.test(text)) throw new UsageError(`--${flag} takes whole numbers, not "${text}"`);
   return Number(text);
+}
+
+function pairsOf(text: string): number {
+  const pairs = count('pairs', text);
+  if (pairs === 0) throw new UsageError('--pairs takes 1 or more');
+  return pairs;
 }
 
 const counts = (flag: string, text: string | undefined) =>
@@ -94,6 +102,7 @@ export function parseOptions(
       folder: values.folder ?? null,
       storeUrl: values['store-url'] ?? null,
       cpuProf: values['cpu-prof'] ?? null,
+      pairs: pairsOf(values.pairs ?? '3'),
     },
   };
 }
@@ -122,6 +131,7 @@ function parse(argv: readonly string[]) {
         folder: { type: 'string' },
         'store-url': { type: 'string' },
         'cpu-prof': { type: 'string' },
+        pairs: { type: 'string' },
       },
     });
   } catch (error) {
