@@ -1,7 +1,7 @@
 import { inspectConfiguration } from '../node/config/load-settings.js';
 import { type Profile, profileOf } from '../node/config/tool-profile.js';
 import { countToolTokens, examineNode, examineRemotes } from '../node/doctor/examine-node.js';
-import type { DoctorReport } from '../node/doctor/report.js';
+import type { Examination } from '../node/doctor/report.js';
 import { fail, failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
@@ -96,7 +96,7 @@ async function rawTable(
   return ok(EXIT.fine);
 }
 
-function textOf(report: DoctorReport): string {
+function textOf(report: Examination): string {
   const width = Math.max(...report.sections.map(({ name }) => displayWidth(name)));
   const lines = [`${report.source}: ${verdictOf(report)}`, ''];
   for (const { name, severity, facts, findings } of report.sections) {
@@ -111,7 +111,7 @@ function textOf(report: DoctorReport): string {
 }
 
 /** The summary of the findings, in words. */
-function verdictOf(report: DoctorReport): string {
+function verdictOf(report: Examination): string {
   const findings = report.sections.flatMap((section) => section.findings);
   const told = (severity: string, one: string, many: string) => {
     const count = findings.filter((finding) => finding.severity === severity).length;

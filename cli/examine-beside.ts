@@ -12,8 +12,9 @@ const WITHIN_MS = 25_000;
 const REPORT_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Runs doctor for the node of a daemon in a process beside it: a process that reads the file of its own database loses
- * SQLite's locks on it. Those who ask meanwhile get the same report. Flags go as variables, since every user sees words.
+ * Runs doctor for the node of a daemon in another process: a process that reads the file of its own database loses
+ * SQLite's locks on it. Calls that come meanwhile get the same report. Flags are passed as variables of the environment,
+ * because every user of the machine sees the arguments of a process.
  */
 export function examinesBeside(parsed: ParsedArguments): Examine {
   const config = flagValue(parsed, 'config');

@@ -174,7 +174,7 @@ function baselineIn(path: string): Result<Partial<Bench>> {
 const measure = (parsed: ParsedArguments, options: Options): Promise<Result<Bench>> =>
   options.running ? measureRunning(parsed, options) : measureTemporary(parsed, options);
 
-/** Runs the load at the node that serves the database. What it stored is short-lived, should the end not be reached. */
+/** Runs the load on the node that serves the database, and forgets what it stored. Those memories are short, so they expire where this process is ended before. */
 async function measureRunning(parsed: ParsedArguments, options: Options): Promise<Result<Bench>> {
   const settings = settingsFor(parsed);
   const runner = openRunner(settings, () => openInlineNode(settings, 'cli', NO_CATALOGUE));
@@ -187,11 +187,9 @@ async function measureRunning(parsed: ParsedArguments, options: Options): Promis
     }
     const call = callsOf(runner, settings, flagValue(parsed, 'agent-id') ?? null);
     if (!call.ok) return failed(call.error);
-    try {
-      return await load(call.value, namespace, options);
-    } finally {
-      await call.value(memoryForget, { namespace });
-    }
+    const measured = await load(call.value, namespace, options);
+    const forgotten = await call.value(memoryForget, { namespace });
+    return forgotten.ok ? measured : failed(forgotten.error);
   } finally {
     await runner.close();
   }

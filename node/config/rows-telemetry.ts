@@ -1,7 +1,7 @@
 import { urlProblem } from './base-url.js';
 import type { SettingRows } from './setting-row.js';
 
-/** What `serve` sends to a collector of OpenTelemetry. */
+/** What `serve` sends to an OpenTelemetry collector. */
 export const TELEMETRY_ROWS = {
   otlpEndpoint: {
     type: 'text',

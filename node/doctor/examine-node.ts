@@ -31,7 +31,7 @@ import { checkStorage } from './check-storage.js';
 import { checkTools, type ToolTokens, toolTokens } from './check-tools.js';
 import { checkWebhooks } from './check-webhooks.js';
 import type { DatabaseFacts } from './database-facts.js';
-import { type DoctorReport, type Section, SectionBuilder, worst } from './report.js';
+import { type Examination, type Section, SectionBuilder, worst } from './report.js';
 import { runningHooks } from './running-hooks.js';
 
 /** Sections that are examined only on request. */
@@ -46,7 +46,7 @@ export interface MoreSections {
 export async function examineNode(
   configuration: Configuration,
   more: MoreSections = {},
-): Promise<DoctorReport> {
+): Promise<Examination> {
   const { settings } = configuration;
   const nowMs = systemClock.nowMs();
   const place = placeOf(settings);
@@ -142,18 +142,18 @@ export function countToolTokens(profile: Profile): ToolTokens {
 }
 
 /** Asks other nodes for their state, all at once. The key is sent only when the operator requests it. */
-export async function examineRemotes(nodes: readonly URL[], key: string | null): Promise<DoctorReport> {
+export async function examineRemotes(nodes: readonly URL[], key: string | null): Promise<Examination> {
   const sections = await Promise.all(nodes.map((node) => checkRemote(node, key)));
   const source = nodes.map((node) => node.host).join(', ');
   return report('remote', source, systemClock.nowMs(), sections);
 }
 
 function report(
-  mode: DoctorReport['mode'],
+  mode: Examination['mode'],
   source: string,
   nowMs: number,
   sections: readonly Section[],
-): DoctorReport {
+): Examination {
   return {
     mode,
     source,

@@ -1,6 +1,6 @@
 import type { Finding, Section, Severity } from '../pipeline/examination.js';
 
-export type { Examination as DoctorReport, Finding, Section, Severity } from '../pipeline/examination.js';
+export type { Examination, Finding, Section, Severity } from '../pipeline/examination.js';
 
 const ORDER: readonly Severity[] = ['INFO', 'WARN', 'CRIT'];
 

@@ -12,7 +12,7 @@ export interface MeshPeersParts extends StateSeams {
   readonly peerId: string;
   /** Peers that were enrolled by hand. */
   readonly manual?: Roster | null;
-  /** True where peers of the flags are trusted by their known certificates alone. */
+  /** True to trust peers of the settings by the fingerprints of their certificates, whoever signed them. */
   readonly pinnedOnly?: boolean;
 }
 

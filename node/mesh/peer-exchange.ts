@@ -22,7 +22,7 @@ export interface PeerExchangeParts {
   readonly random: Random;
   /** Most operations of one message. */
   readonly batchMax: number;
-  /** True where peers are trusted by their known certificates alone. */
+  /** True to trust peers of the settings by the fingerprints of their certificates, whoever signed them. */
   readonly pinnedOnly: boolean;
   readonly onEvent: (event: MeshEvent) => void;
   /** Operations of other nodes were given to a peer. */
@@ -32,7 +32,7 @@ export interface PeerExchangeParts {
 /** As replication waits. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Replication without a listener: this process calls the peers, and nobody calls it. */
+/** Replication without a listener: this process calls its peers, and they do not call it. */
 export class PeerExchange {
   readonly #peers: MeshPeers;
   readonly #mesh: Mesh;

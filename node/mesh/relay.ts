@@ -42,8 +42,8 @@ const RETRY: BackoffPolicy = { initialMs: 1_000, maxMs: 60_000, jitter: 0.5, sta
 const REFUSED_REST_MS = 60_000;
 
 /**
- * Gives peers the operations of other nodes. In a mesh whose nodes call each other each of them pulls these; a process that nobody
- * can call has to bring them. Each peer has its own turn, so none delays another.
+ * Pushes the operations of other nodes to peers. Peers pull these from a node that they can call; a process that they cannot call
+ * has to push them. Each peer has its own turn, so none delays another.
  */
 export class Relay {
   readonly #listeners = new Map<string, Listener>();

@@ -18,7 +18,7 @@ export interface PeerTrust {
   readonly names: 'peer' | 'host';
   /** SHA-256 of certificates, lower-case hex, of which the peer must present one; empty for any. */
   readonly fingerprints: readonly string[];
-  /** True where a certificate of `fingerprints` is trusted whoever signed it; without any, none is. */
+  /** True to trust a certificate of `fingerprints` whoever signed it, and no other. */
   readonly pinnedOnly?: boolean;
   /** Sent with every message, lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import type { PeerTrust } from './undici-transport.js';
 export interface TrustSeams {
   readonly scheduler: Scheduler;
   readonly log: Log;
-  /** True where the certificates of peers are known by the file of their fingerprints alone, whoever signed them. */
+  /** True to trust peers by the file of the fingerprints of their certificates, whoever signed them. */
   readonly pinnedOnly?: boolean;
 }
 

@@ -23,7 +23,7 @@ export function traceParentOf(value: unknown): TraceParent | null {
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** What a call says of itself. A name and its surface are words of this program, so none of them is content. */
+/** What a span says about a call. The names of operations and surfaces are fixed, so they hold no content. */
 export interface TracedCall {
   readonly operation: string;
   readonly surface: string;

@@ -6,7 +6,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
 import { listedTools } from '../../../node/bindings/profile.js';
 import { toolRow } from '../../../node/bindings/tool-list.js';
 import { profileOf } from '../../../node/config/tool-profile.js';
-import type { DoctorReport, Section } from '../../../node/doctor/report.js';
+import type { Examination, Section } from '../../../node/doctor/report.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { HOOK_EVENT_NAMES, UNFIRED_EVENTS } from '../../../protocol/hooks/events.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
@@ -22,7 +22,7 @@ const freshHome = () => {
 };
 
 function section(out: string, name: string): Section | undefined {
-  return (JSON.parse(out) as DoctorReport).sections.find((each) => each.name === name);
+  return (JSON.parse(out) as Examination).sections.find((each) => each.name === name);
 }
 
 describe('doctor --tokens', () => {

@@ -19,7 +19,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import type { DoctorReport, Finding } from '../../../node/doctor/report.js';
+import type { Examination, Finding } from '../../../node/doctor/report.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { copyStore, onlyOnSqlite, openBeside } from '../../support/test-store.js';
 import { event } from '../../support/wait.js';
@@ -70,15 +70,15 @@ interface Plan {
   readonly args?: readonly string[];
 }
 
-async function doctor(home: string, plan: Plan = {}): Promise<{ report: DoctorReport; finished: Finished }> {
+async function doctor(home: string, plan: Plan = {}): Promise<{ report: Examination; finished: Finished }> {
   const finished = await run(home, ['doctor', '--json', '--port', String(port), ...(plan.args ?? [])], {
     env: { ...STRICT, ...plan.env },
   });
   assert.match(finished.out, /^\{.*\}\n$/, finished.err);
-  return { report: JSON.parse(finished.out) as DoctorReport, finished };
+  return { report: JSON.parse(finished.out) as Examination, finished };
 }
 
-const findingsOf = (report: DoctorReport): Finding[] =>
+const findingsOf = (report: Examination): Finding[] =>
   report.sections.flatMap((section) => [...section.findings]);
 
 function config(home: string, toml: string, mode = 0o600): void {
@@ -413,7 +413,7 @@ describe('doctor', { concurrency: 2 }, () => {
         env: { ...STRICT, ...plan.env },
       });
       assert.match(finished.out, /^\{.*\}\n$/, finished.err);
-      const report = JSON.parse(finished.out) as DoctorReport;
+      const report = JSON.parse(finished.out) as Examination;
       const found = findingsOf(report).find((finding) => finding.code === code);
       assert.ok(found !== undefined, JSON.stringify(findingsOf(report)));
       assert.equal(found.severity, severity);
@@ -464,7 +464,7 @@ describe('doctor beside a running node', () => {
         [],
       );
       const local = await run(home, ['doctor', '--json', '--port', String(at)], { env });
-      const capabilities = (JSON.parse(local.out) as DoctorReport).sections.find(
+      const capabilities = (JSON.parse(local.out) as Examination).sections.find(
         ({ name }) => name === 'Capabilities',
       );
       assert.deepEqual(
@@ -481,7 +481,7 @@ describe('doctor beside a running node', () => {
       const sweep = async (...args: string[]) => {
         const { code, out } = await run(home, ['doctor', '--json', '--remote', base, ...args], { env });
         assert.ok(!out.includes(KEY));
-        return { code, report: JSON.parse(out) as DoctorReport };
+        return { code, report: JSON.parse(out) as Examination };
       };
       const without = await sweep();
       assert.deepEqual(

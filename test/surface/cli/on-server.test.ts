@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { DoctorReport } from '../../../node/doctor/report.js';
+import type { Examination } from '../../../node/doctor/report.js';
 import {
   cleanEnvironment,
   freePort,
@@ -51,7 +51,7 @@ describe('commands on a server', { skip: withoutOwnServer, timeout: 300_000 }, (
   const doctor = async (...words: string[]) => {
     const { out, err } = await command('doctor', '--json', ...words);
     assert.doesNotMatch(out + err, new RegExp(PASSWORD));
-    const report = JSON.parse(out) as DoctorReport;
+    const report = JSON.parse(out) as Examination;
     const storage = report.sections.find(({ name }) => name === 'Storage')!;
     return { facts: new Map(storage.facts), codes: storage.findings.map(({ code }) => code) };
   };
@@ -171,7 +171,7 @@ describe('commands on a server', { skip: withoutOwnServer, timeout: 300_000 }, (
     const env = { SVC_STORE_URL_FILE: join(home, 'store-url') };
     const owner = async () => {
       const { out } = await command('doctor', '--json');
-      return new Map((JSON.parse(out) as DoctorReport).sections.flatMap(({ facts }) => facts)).get('owner');
+      return new Map((JSON.parse(out) as Examination).sections.flatMap(({ facts }) => facts)).get('owner');
     };
     const mcp = new McpProcess({ home, env });
     try {
