@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import { DatabaseRefusedError } from '../sql/database-setup.js';
+import { FORMER_INDEXES } from '../sql/schema.js';
 import type { PostgresConnection } from './postgres-connection.js';
 import { PostgresError } from './postgres-errors.js';
 import { localColumns, postgresSchema } from './schema.js';
@@ -70,6 +71,7 @@ function makeWhatIsMissing(db: PostgresConnection, state: State, nowMs: number):
   // Another role made the tables; what is there is enough.
   if (!owns && !statements.some(({ name }) => name !== null)) return false;
   for (const { sql } of statements) db.script(sql);
+  if (owns) for (const name of FORMER_INDEXES) db.script(`DROP INDEX IF EXISTS ${name}`);
   if (version === 0) {
     const insertion = db.prepare('INSERT INTO schema_version (version, applied_at) VALUES (?, ?)');
     insertion.run(SCHEMA_VERSION, instantFromMs(nowMs));

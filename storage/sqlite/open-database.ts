@@ -7,7 +7,7 @@ import { diskFailure } from '../disk-failure.js';
 import { DatabaseRefusedError, startLog, switchEpoch } from '../sql/database-setup.js';
 import { localKindChanges } from '../sql/kinds/local-tables.js';
 import { recordIndexes } from '../sql/kinds/record-table.js';
-import { DERIVED_OBJECTS, SCHEMA } from '../sql/schema.js';
+import { DERIVED_OBJECTS, FORMER_INDEXES, SCHEMA } from '../sql/schema.js';
 import { expectTextRules } from '../sql/text-index.js';
 import { openWriter, type Sharing } from './connection.js';
 import { type OpenOptions, schemaVersion } from './file-schema.js';
@@ -86,7 +86,10 @@ function prepare(db: SqliteConnection, options: OpenOptions): void {
   }
 }
 
-/** Gives a database the tables and indexes of its kinds that this release declares, and the one that made it did not. */
+/**
+ * Gives a database the tables and indexes that this release declares and the one that made it did not, and drops indexes that
+ * no query uses any more.
+ */
 export function followKinds(db: SqliteConnection): void {
   const changes = () => [...memoryIndexChanges(db), ...recordIndexChanges(db), ...localKindChanges(db)];
   if (changes().length === 0) return;
@@ -108,9 +111,11 @@ const indexesOf = (db: SqliteConnection, table: 'memories' | 'records'): Readonl
 
 function memoryIndexChanges(db: SqliteConnection): readonly string[] {
   const there = indexesOf(db, 'memories');
-  return DERIVED_OBJECTS.filter(({ name, sql }) => sql.includes(' ON memories (') && !there.has(name)).map(
-    ({ sql }) => sql,
+  const missing = DERIVED_OBJECTS.filter(
+    ({ name, sql }) => sql.includes(' ON memories (') && !there.has(name),
   );
+  const former = FORMER_INDEXES.filter((name) => there.has(name));
+  return [...missing.map(({ sql }) => sql), ...former.map((name) => `DROP INDEX ${name}`)];
 }
 
 function recordIndexChanges(db: SqliteConnection): readonly string[] {

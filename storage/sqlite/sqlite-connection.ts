@@ -17,6 +17,7 @@ export class SqliteConnection extends Database implements Connection {
   #file: FileIdentity | null = null;
   #relief: WalRelief | null = null;
   #texts: TextRows | null = null;
+  #dataVersion: Database.Statement<[], number> | null = null;
   #lastNumber: Database.Statement<[string], number> | null = null;
 
   beginWrite(): void {
@@ -75,7 +76,8 @@ export class SqliteConnection extends Database implements Connection {
   }
 
   othersCommits(): unknown {
-    return this.pragma('data_version', { simple: true });
+    this.#dataVersion ??= this.prepare<[], number>('PRAGMA data_version').pluck();
+    return this.#dataVersion.get();
   }
 
   insertion(sql: string): (...values: readonly unknown[]) => number {

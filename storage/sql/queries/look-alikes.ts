@@ -22,6 +22,9 @@ import type { QueryParts } from './query-parts.js';
 const LENGTH_RATIO = 1.6;
 const LENGTH_SLACK = 40;
 
+/** Rows of all namespaces, before the compared one, among which those of its namespace are found. */
+const NEWEST_ROWS = 256;
+
 interface Compared {
   readonly rid: number;
   readonly id: string;
@@ -135,7 +138,7 @@ export function flaggedDuplicates(
 
 /**
  * Rows of one namespace that share most of their words with a text. Candidates have all words of one of its groups, the
- * newest first; the newest rows of the namespace are compared too, because look-alikes often follow each other.
+ * newest first; the namespace's rows among the newest of all are compared too, because look-alikes often follow each other.
  */
 function alike(
   parts: QueryParts,
@@ -169,11 +172,11 @@ function candidates({ statements }: QueryParts, subject: Subject, gate: SqlFragm
   };
   const newest = statements
     .get(
-      `${select} FROM (SELECT rid FROM memories WHERE ns_id = @ns_id AND rid < @before_rid
+      `${select} FROM (SELECT rid FROM memories WHERE rid >= @newest_from AND rid < @before_rid AND ns_id = @ns_id
          ORDER BY rid DESC LIMIT @limit) AS newest
        CROSS JOIN memories m ON m.rid = newest.rid WHERE ${fits}`,
     )
-    .all(parameters) as Compared[];
+    .all({ ...parameters, newest_from: newestFrom(statements, subject.beforeRid) }) as Compared[];
   const groups = searchedGroups(subject);
   if (groups.length === 0) return newest;
   const words = groups.map((group) => `(${group.map(quoted).join(' AND ')})`).join(' OR ');
@@ -187,6 +190,13 @@ function candidates({ statements }: QueryParts, subject: Subject, gate: SqlFragm
       expression: `${quoted(`n${subject.nsId}`)} AND (${words})`,
     }) as Compared[];
   return [...new Map([...newest, ...matching].map((row) => [row.rid, row])).values()];
+}
+
+/** Where the newest rows begin: the first of the last rows that were inserted, of all namespaces. */
+function newestFrom(statements: QueryParts['statements'], beforeRid: number | null): number {
+  const end =
+    beforeRid ?? (statements.get('SELECT coalesce(max(rid), 0) + 1 FROM memories').pluck().get() as number);
+  return end - NEWEST_ROWS;
 }
 
 const rounded = (similarity: number) => Math.round(similarity * 1000) / 1000;
