@@ -19,6 +19,7 @@ import { runningJob } from './jobs/running-job.js';
 import { mayChange } from './memory/access.js';
 import type { ArchivedRow } from './memory/archived-memory.js';
 import { chargeWrites } from './memory/charge-writes.js';
+import { guardErased } from './memory/guard-erased.js';
 import type { Memory } from './memory/memory.js';
 import { purgeArchived } from './memory/mutations.js';
 import { archivedMemory, memoryRead } from './memory/reads.js';
@@ -138,7 +139,7 @@ function* ruling({ declared, command }: Asked, context: DecisionContext): Decidi
   );
   const shaped = guardAgentRecords(declared, placed);
   const named = yield* guardNames(command, guardMail(declared, command, shaped), context);
-  const guarded = guardRules(command, named, context);
+  const guarded = yield* guardErased(guardRules(command, named, context), context);
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
   if (elsewhere !== null) return failed(elsewhere);
   if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))

@@ -58,6 +58,10 @@ import * as decideMutations from './decide/mutations.js';
 import { type DeclaredMutation, isDeclaredMutation } from './decide/mutations.js';
 import * as decideReads from './decide/reads.js';
 import { isRead, type Read } from './decide/reads.js';
+import { erasureDoneKind } from './erasure/erasure-done-kind.js';
+import { clearErasedCommand, noteErasuresCommand, wipeFreedCommand } from './erasure/finish-erasures.js';
+import * as erasureMutations from './erasure/mutations.js';
+import type { ErasureQueries } from './erasure/queries.js';
 import { createLinkCommand } from './graph/create-link.js';
 import { invalidateLinkCommand } from './graph/invalidate-link.js';
 import { dropLinksCommand, importLinkCommand } from './graph/links.js';
@@ -99,6 +103,7 @@ import type { MaintenanceQueries } from './maintenance/queries.js';
 import * as maintenanceReads from './maintenance/reads.js';
 import { reindexTextsCommand } from './maintenance/reindex-texts.js';
 import { aliasKind } from './memory/alias-kind.js';
+import { erasureKind } from './memory/erasure-kind.js';
 import { memoryKind } from './memory/memory-kind.js';
 import * as memoryMutations from './memory/mutations.js';
 import { flagNearDuplicatesCommand } from './memory/near-duplicates.js';
@@ -200,6 +205,7 @@ export const KINDS = new Kinds([
   signalReceiptKind,
   blobKind,
   transcriptKind,
+  erasureDoneKind,
   offloadKind,
   checkpointKind,
   routineKind,
@@ -222,6 +228,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   confidenceObservationKind,
   skillUploadKind,
   jobKind,
+  erasureKind,
 ];
 
 const DECLARED = [
@@ -346,6 +353,9 @@ const DECLARED = [
   noteSuspectsCommand,
   settleSuspectsCommand,
   dropPayloadsCommand,
+  clearErasedCommand,
+  wipeFreedCommand,
+  noteErasuresCommand,
 ] as const;
 
 type Declared = (typeof DECLARED)[number];
@@ -393,6 +403,7 @@ export interface Queries
     TransferQueries,
     MaintenanceQueries,
     ReplicationQueries,
+    ErasureQueries,
     RepairQueries {}
 
 export type Query = Queries[keyof Queries]['request'];
@@ -422,6 +433,7 @@ export const READS: readonly Read<never, unknown>[] = [
 /** Every local mutation that decisions may make. An engine applies each. */
 export const MUTATIONS: readonly DeclaredMutation<never>[] = [
   decideMutations,
+  erasureMutations,
   identityMutations,
   memoryMutations,
   maintenanceMutations,

@@ -17,6 +17,7 @@ import { confidenceObservations } from './confidence-duty.js';
 import { COORDINATION_DUTIES } from './coordination-duties.js';
 import { curatorCycles } from './curator-duty.js';
 import type { Duty } from './duty.js';
+import { erasures } from './erasure-duty.js';
 import { sweepSkillUploads } from './skill-duties.js';
 import { sweepOffloads, sweepTranscripts } from './transcript-duties.js';
 
@@ -120,6 +121,7 @@ export const DUTIES: readonly Duty[] = [
   sweepOffloads,
   sweepSkillUploads,
   curatorCycles,
+  erasures,
   auditLog,
   ...COORDINATION_DUTIES,
 ];

@@ -35,6 +35,7 @@ export interface ErrorDetails {
   };
   readonly ARCHIVE_RESTORE_COLLISION: { readonly existing_id: string };
   readonly ATTESTATION_REPLAYED: { readonly existing_id: string };
+  readonly ERASED: { readonly id: string };
   readonly VERSION_CONFLICT: {
     readonly status: 'conflict';
     readonly id?: string;

@@ -58,6 +58,8 @@ export const ERRORS = {
   AUTH_BACKOFF: { http: 429, exit: 75 },
   CONFLICT: { http: 409, exit: 1 },
   VERSION_CONFLICT: { http: 409, exit: 1 },
+  /** The memory was erased on every node: no memory gets its id again. */
+  ERASED: { http: 410, exit: 1 },
   ATTESTATION_REPLAYED: { http: 409, exit: 1 },
   /** The link would close a cycle of reflections. */
   REFLECTION_CYCLE_DETECTED: { http: 409, exit: 1 },

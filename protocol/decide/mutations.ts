@@ -71,8 +71,8 @@ export interface Remove<I extends object = object> {
   readonly id: string;
   readonly namespace: string;
   readonly seen: VersionVector;
-  /** The row before the removal. */
-  readonly before: I;
+  /** The row before the removal; its last copy, or null, where what is erased has no row. */
+  readonly before: I | null;
   readonly reason: string;
   readonly facts: Facts;
   /** True keeps a full copy in the archives of all nodes. */

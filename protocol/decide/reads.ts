@@ -42,13 +42,18 @@ export const asks = <Input, Answer>(
   { read }: Read<Input, Answer>,
 ): request is ReadRequest & Input => request.read === read;
 
+/** The version vector of a removed subject, and the time, the word and the namespace of its removal. */
+export interface Buried {
+  readonly seen: VersionVector;
+  readonly deleted_at: Instant;
+  readonly word: string;
+  readonly namespace: string;
+}
+
 /** The row of a subject; null when it has no row. */
 export const subjectRow = defineRead<Subject, Row | null>('subject-row');
-/** The version vector of a removed subject and the time of its removal; null when it was never removed. */
-export const tombstoneOf = defineRead<
-  Subject,
-  { readonly seen: VersionVector; readonly deleted_at: Instant } | null
->('tombstone');
+/** What is left of a removed subject; null when it was never removed. */
+export const tombstoneOf = defineRead<Subject, Buried | null>('tombstone');
 /** The maximal versions of a subject; empty for a subject that was never written. */
 export const versionsOf = defineRead<Subject, readonly Version[]>('subject-versions');
 /** Records of a kind whose member has a value, by id. */

@@ -67,6 +67,11 @@ export interface Kind<I extends object = object> {
   readonly contested: readonly string[];
   /** Words of operations that win against concurrent ones with other words, whichever is later. */
   readonly prevailing: readonly string[];
+  /**
+   * Words of removals for good: beside one no other version counts, also one that has seen it, and no node keeps what
+   * other operations of the subject say. Their payload follows from their header.
+   */
+  readonly final: readonly string[];
   readonly payload: Payload<I>;
   /** The facts of a removal, in addition to the subject, its namespace and the reason. */
   readonly removal: Payload<Facts>;

@@ -25,6 +25,7 @@ export function plain<I extends object>(): Pick<
   | 'movable'
   | 'author'
   | 'prevailing'
+  | 'final'
   | 'charged'
 > {
   return {
@@ -44,6 +45,7 @@ export function plain<I extends object>(): Pick<
     movable: false,
     author: () => NO_AUTHOR,
     prevailing: [],
+    final: [],
     charged: false,
   };
 }

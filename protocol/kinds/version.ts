@@ -63,6 +63,9 @@ export function editDot(stamp: string): Dot | null {
   return /^\d{12}$/.test(seq) ? { hlc, origin, seq: Number(seq) } : null;
 }
 
+/** The reason of a removal of which the log keeps nothing that the removal has seen: a memory was erased. */
+export const ERASED = 'erased';
+
 /** True when a version has seen an operation. */
 export const covers = (
   by: { readonly covers: VersionVector },

@@ -15,6 +15,7 @@ import {
   isTextOrNull,
   isTexts,
   type Members,
+  NO_REST,
   oneOf,
   payloadOf,
   type Rest,
@@ -135,10 +136,12 @@ export const memoryKind: Kind<MemoryImage> = {
     delete: 'removal',
     expire: 'removal',
     archive: 'removal',
+    erase: 'removal',
     purge: 'purge',
   },
   contested: ['store', 'update', 'restore', 'delete', 'archive'],
   prevailing: [],
+  final: ['erase'],
   payload: payloadOf(MEMBERS),
   removal: removal as unknown as Kind['removal'],
   idOf: ({ id }) => id,
@@ -238,6 +241,12 @@ export function memoryOf(version: LiveVersion<MemoryImage>, before: Memory | nul
 
 /** The image of a memory as its operations carry it. */
 export const memoryPayload = (memory: MemoryImage): string => memoryKind.payload.text(memory);
+
+/** What the removal of an erased memory says: nothing of the memory. */
+export const ERASURE = {
+  reason: 'erase',
+  facts: { title: '', expires_at: null, version: 1, rest: NO_REST },
+} as const;
 
 /** Why an archived copy was purged: on request, or because it was older than `storage.archive_max_days`. */
 export type PurgeReason = 'request' | 'retention';

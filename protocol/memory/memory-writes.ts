@@ -1,7 +1,7 @@
 import type { Remove, Write } from '../decide/mutations.js';
 import { NO_REST } from '../kinds/payload.js';
 import type { Memory, MemoryRow } from './memory.js';
-import { type MemoryImage, memoryKind } from './memory-kind.js';
+import { ERASURE, type MemoryImage, memoryKind } from './memory-kind.js';
 
 /** Inserts the row of a memory; when a removed memory comes back, `memory.seen` is its tombstone's vector. */
 export function insertMemory(memory: Memory, word: 'store' | 'restore' = 'store'): Write<Memory> {
@@ -33,6 +33,17 @@ export function removeMemory(
   return {
     ...{ mutation: 'remove', kind: memoryKind.name, word, id, namespace, seen },
     ...{ before: row, reason, facts, keepCopy: archive },
+  };
+}
+
+/** Erases a memory: `copy` is its row, or the last copy where it has none, for those who judge the change. */
+export function eraseMemory(
+  { id, namespace, seen }: Pick<Memory, 'id' | 'namespace' | 'seen'>,
+  copy: MemoryRow | null,
+): Remove<MemoryRow> {
+  return {
+    ...{ mutation: 'remove', kind: memoryKind.name, word: 'erase', id, namespace, seen },
+    ...{ before: copy, ...ERASURE, keepCopy: false },
   };
 }
 

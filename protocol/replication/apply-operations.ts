@@ -26,7 +26,15 @@ import {
 import { dropArchived } from '../memory/mutations.js';
 import { scopeOfAuthor } from '../policies/reads.js';
 import type { ParkedOperation, RefusedOperation } from '../wire/bodies.js';
-import { appendForeign, recordConflict, setBranchAside, unpark, useNonce } from './mutations.js';
+import { FINAL_REASONS } from './derive.js';
+import {
+  appendForeign,
+  dropPayloads,
+  recordConflict,
+  setBranchAside,
+  unpark,
+  useNonce,
+} from './mutations.js';
 import { admits, purgeReasonOf, versionOf } from './payloads.js';
 import {
   epochNotices,
@@ -44,7 +52,7 @@ import { repairRenamed } from './repair.js';
 import { reachesOut } from './scope.js';
 import { replayed } from './use-nonce.js';
 import type { UsedNonce } from './used-nonce.js';
-import { type HistoricEdit, joinVersions, loserOf, settle } from './versions.js';
+import { type HistoricEdit, isEmptiedBy, isFinal, joinVersions, loserOf, settle } from './versions.js';
 
 /** Appends operations of other nodes to the log and applies them, each origin's in order. */
 export interface ApplyOperations {
@@ -132,8 +140,9 @@ function* decideApplyOperations(command: ApplyOperations, context: DecisionConte
     const effect = yield* effectOf(operation, context);
     const head = signatures.get(operationId(origin, seq));
     const append: Mutation = appendForeign({
-      // An operation outside its maker's scope is kept header-only.
-      operation: effect.parked === 'out_of_scope' ? { ...operation, payload: null } : operation,
+      // An operation outside its maker's scope is kept header-only, and one of an erased subject too.
+      operation:
+        effect.parked === 'out_of_scope' || effect.empty ? { ...operation, payload: null } : operation,
       parked: effect.parked,
       headSignature: head?.hash === operation.hash ? head.signature : null,
     });
@@ -201,15 +210,27 @@ function* refusedAsRenamed(origin: Origin): Reading<Place> {
 interface Effect {
   readonly parked: ParkReason | null;
   readonly mutations: readonly Mutation[];
+  /** True for an operation of an erased subject, whose payload nobody keeps. */
+  readonly empty?: true;
 }
 
 const parkedFor = (parked: ParkReason): Effect => ({ parked, mutations: [] });
 const NO_EFFECT: Effect = { parked: null, mutations: [] };
+const EMPTY: Effect = { parked: null, mutations: [], empty: true };
 
 type Readable = VerifiedOperation & { readonly payload: string };
 
-/** The effect of an operation here. */
+/** The effect of an operation here. Of an erased subject nothing can take effect later, so nothing is kept for it. */
 function* effectOf(operation: VerifiedOperation, context: DecisionContext): Reading<Effect> {
+  const effect = yield* judged(operation, context);
+  const kind = effect.parked === null ? null : (context.kinds.ofWord(operation.kind)?.kind ?? null);
+  if (kind === null) return effect;
+  const state = yield* versionsOf({ kind: kind.name, id: operation.subject });
+  if (!state.some((version) => isEmptiedBy(kind, version, operation))) return effect;
+  return FINAL_REASONS.has(effect.parked!) ? { ...effect, empty: true } : EMPTY;
+}
+
+function* judged(operation: VerifiedOperation, context: DecisionContext): Reading<Effect> {
   const { payload, refusal } = operation;
   if (refusal !== null && refusal !== 'internal') return parkedFor(refusal);
   if (payload === null) return parkedFor('out_of_scope');
@@ -232,6 +253,8 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
   if (!(yield* mayWrite(kind, id, incoming))) return parkedFor('not_home');
   const subject = { kind: kind.name, id };
   const state = yield* versionsOf(subject);
+  const ends = isFinal(kind, incoming);
+  if (!ends && state.some((version) => isEmptiedBy(kind, version, operation))) return EMPTY;
   const mutations: Mutation[] = [];
   // A version that has seen all others cannot be in conflict.
   if (!state.every((version) => includes(incoming.covers, version.origin, version.seq))) {
@@ -243,8 +266,9 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
       }
     }
   }
-  if (state.some((version) => covers(version, incoming))) return { parked: null, mutations };
-  const versions = joinVersions(state, [incoming]);
+  const known = ends ? state.filter((version) => isFinal(kind, version)) : state;
+  if (known.some((version) => covers(version, incoming))) return { parked: null, mutations };
+  const versions = joinVersions(kind, state, [incoming]);
   const before = state.length === 0 ? null : yield* subjectRow(subject);
   const settled = settle(kind, versions);
   mutations.push({
@@ -303,7 +327,8 @@ function* decideRetryParked(command: RetryParked, context: DecisionContext): Dec
     if (effect.parked !== null) continue;
     applied += 1;
     const { origin, seq } = wire;
-    yield* after([...effect.mutations, unpark({ origin, seq })]);
+    const emptied = effect.empty === true ? [dropPayloads({ places: [{ origin, seq }] })] : [];
+    yield* after([...effect.mutations, ...emptied, unpark({ origin, seq })]);
   }
   return decided({ applied, last: operations.at(-1)?.[0] ?? null }, []);
 }

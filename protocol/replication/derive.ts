@@ -27,10 +27,10 @@ export interface Derived {
 }
 
 /** Reasons that hold for the operation itself, on every node and in every release. */
-const FINAL: ReadonlySet<ParkReason> = new Set(['bad_signature', 'forked', 'not_home']);
+export const FINAL_REASONS: ReadonlySet<ParkReason> = new Set(['bad_signature', 'forked', 'not_home']);
 
 const placeOf = ({ origin, seq }: OperationPlace): OperationPlace => ({ origin, seq });
-const isFinal = ({ parked }: LoggedOperation): boolean => parked !== null && FINAL.has(parked);
+const isFinal = ({ parked }: LoggedOperation): boolean => parked !== null && FINAL_REASONS.has(parked);
 /** True for an operation that came without a payload, so it never had an effect. */
 const isHeaderOnly = ({ parked, payload }: LoggedOperation): boolean => parked !== null && payload === null;
 
@@ -55,13 +55,16 @@ export function deriveVersions(
   const headers = maximal(concerned).filter((one) => isHeaderOnly(one) && !isNamed(one));
   let candidates = concerned.filter((one) => !isHeaderOnly(one) || isWithheld(one));
   for (;;) {
-    const read = readMaximal(kind, maximal(candidates), isWithheld);
+    const ends = candidates.filter(
+      ({ kind: word, payload }) => payload !== null && kind.final.includes(word),
+    );
+    const read = readMaximal(kind, maximal(ends.length > 0 ? ends : candidates), isWithheld);
     // A parked operation that makes no version supersedes nothing.
     if (read.ineffective.size > 0) {
       candidates = candidates.filter((operation) => !read.ineffective.has(operation));
       continue;
     }
-    const missing = [...headers, ...read.lost].map(placeOf);
+    const missing = [...(ends.length > 0 ? [] : headers), ...read.lost].map(placeOf);
     const unreadable = read.unreadable.map(placeOf);
     // Unreadable is not absent: such an operation may have made a live row.
     if (read.lost.length + unreadable.length > 0) return { ...UNKNOWN, missing, unreadable };

@@ -3,7 +3,7 @@ import type { Kind, Role } from '../kinds/kind.js';
 import { isObject, parsedObject } from '../kinds/payload.js';
 import type { Removal, Version } from '../kinds/version.js';
 import type { OperationHeader } from '../log/operation-log.js';
-import type { PurgeReason } from '../memory/memory-kind.js';
+import { ERASURE, memoryKind, type PurgeReason } from '../memory/memory-kind.js';
 
 /** The part of an operation that says which version it makes. */
 export interface VersionSource extends Omit<OperationHeader, 'payloadHash' | 'prevHash'> {
@@ -65,6 +65,16 @@ export function removalPayload(
   if (was !== null) members.push(['was', kind.payload.text(was)]);
   const sorted = members.sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${sorted.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
+}
+
+/** The payload of an operation whose header says all of it; null for another one. */
+export function impliedPayload({
+  kind,
+  subject: id,
+  namespace,
+}: Pick<OperationHeader, 'kind' | 'subject' | 'namespace'>): string | null {
+  if (!memoryKind.final.includes(kind)) return null;
+  return removalPayload(memoryKind as Kind, { id, namespace }, { ...ERASURE, was: null });
 }
 
 /**

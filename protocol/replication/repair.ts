@@ -18,6 +18,7 @@ import {
   restoreOperation,
   unpark,
 } from './mutations.js';
+import { versionOf } from './payloads.js';
 import {
   digestHolds,
   historyOf,
@@ -38,7 +39,7 @@ import {
   repairOf,
 } from './repair-subjects.js';
 import { reachesOut } from './scope.js';
-import { ELSEWHERE, type HistoricEdit, loserOf, lossesAmong, settle } from './versions.js';
+import { ELSEWHERE, type HistoricEdit, isEmptiedBy, loserOf, lossesAmong, settle } from './versions.js';
 
 /** The key of a pair of names in a set or map. */
 const keyOf = (...parts: readonly string[]): string => parts.join('\n');
@@ -195,8 +196,10 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
     const kind = kinds.ofWord(operation.kind)?.kind ?? null;
     const known = yield* operationHash({ origin, seq });
     const fits = known !== null && known === operation.hash && refusal === null;
-    const idle = fits && payload === null && !(kind !== null && (yield* needsHeader(operation, kind)));
-    const reaching = fits && payload !== null && kind !== null && (yield* reachesOut(operation, kind));
+    const emptied = fits && kind !== null && (yield* isEmptied(operation, kind));
+    const bare = payload === null || emptied;
+    const idle = fits && bare && !(kind !== null && (yield* needsHeader(operation, kind)));
+    const reaching = fits && !bare && kind !== null && (yield* reachesOut(operation, kind));
     if (!fits || idle || reaching) {
       refused += 1;
       continue;
@@ -204,10 +207,24 @@ function* restore({ operations, dryRun }: RepairSubjects, { kinds }: DecisionCon
     restored += 1;
     if (kind !== null) subjects.set(keyOf(kind.name, id), { kind: kind.name, id });
     if (dryRun) continue;
-    const conflicts = kind === null ? [] : yield* conflictsOf(operation, kind);
-    yield* after([restoreOperation({ operation }), ...conflicts]);
+    const conflicts = kind === null || emptied ? [] : yield* conflictsOf(operation, kind);
+    yield* after([
+      restoreOperation({ operation: bare ? { ...operation, payload: null } : operation }),
+      ...conflicts,
+    ]);
   }
   return { subjects, restored, refused };
+}
+
+/** True for an operation of an erased subject: its payload stays away, whoever has it. */
+function* isEmptied(operation: VerifiedOperation, kind: Kind): Reading<boolean> {
+  if (kind.final.includes(operation.kind)) return false;
+  const log = yield* logOf({ kind: kind.name, id: operation.subject });
+  return log.some(({ payload, parked, ...one }) => {
+    if (payload === null || parked !== null || kind.words[one.kind] !== 'removal') return false;
+    const version = versionOf(kind, 'removal', { ...one, payload });
+    return version !== null && isEmptiedBy(kind, version, operation);
+  });
 }
 
 /**
@@ -221,7 +238,8 @@ function* needsHeader({ origin, seq, hash, subject: id }: VerifiedOperation, kin
     (one) =>
       one.payload !== null &&
       one.parked === null &&
-      (one.origin === origin ? one.seq > seq : includes(one.seen, origin, seq)),
+      (kind.final.includes(one.kind) ||
+        (one.origin === origin ? one.seq > seq : includes(one.seen, origin, seq))),
   );
 }
 

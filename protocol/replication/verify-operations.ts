@@ -14,6 +14,7 @@ import {
 import { mayWrite, type Peer } from '../peers/peer.js';
 import type { RefusedOperation } from '../wire/bodies.js';
 import type { ReadOperation } from '../wire/wire-schema.js';
+import { impliedPayload } from './payloads.js';
 import type { VerifiedBatch } from './verified-batch.js';
 import type { AuthorVerifier } from './verify-author.js';
 
@@ -111,11 +112,13 @@ function follow(
 ): VerifiedOperation | null {
   const { payload, payloadHash } = operation;
   if (payload !== null && crypto.sha256Hex(payload) !== payloadHash) return null;
+  const implied = payload === null ? impliedPayload(operation) : null;
+  const said = implied !== null && crypto.sha256Hex(implied) === payloadHash ? implied : payload;
   if (before !== undefined && (operation.seq !== before.seq + 1 || operation.prevHash !== before.hash)) {
     return null;
   }
   const hash = headerHash(operation, crypto);
-  return { ...operation, hash, refusal: null, scope: null };
+  return { ...operation, payload: said, hash, refusal: null, scope: null };
 }
 
 function marked(verified: VerifiedOperation, origins: Origins, authors: AuthorVerifier): VerifiedOperation {

@@ -7,6 +7,7 @@ import { NO_REST } from '../kinds/payload.js';
 import {
   covers,
   type Dot,
+  ERASED,
   isLater,
   type Removal,
   type RemovedVersion,
@@ -52,11 +53,28 @@ export function outOfScopeVersion<I extends object>(
 
 const same = (a: Dot, b: Dot): boolean => a.origin === b.origin && a.seq === b.seq;
 
-/** Joins two states. */
-export function joinVersions<V extends VersionBase>(a: readonly V[], b: readonly V[]): readonly V[] {
-  const all = [...a, ...b.filter((version) => !a.some((known) => same(known, version)))];
+/** Joins two states of a subject of a kind. */
+export function joinVersions<V extends VersionBase & Pick<Version, 'removal'>>(
+  kind: Pick<Kind, 'final'>,
+  a: readonly V[],
+  b: readonly V[],
+): readonly V[] {
+  const every = [...a, ...b.filter((version) => !a.some((known) => same(known, version)))];
+  const ends = every.filter((version) => isFinal(kind, version));
+  const all = ends.length > 0 ? ends : every;
   return all.filter((version) => !all.some((other) => !same(other, version) && covers(other, version)));
 }
+
+/** True for a version that ends its subject for good. */
+export const isFinal = ({ final }: Pick<Kind, 'final'>, { removal }: Pick<Version, 'removal'>): boolean =>
+  removal !== null && final.includes(removal.word);
+
+/** True when no node may keep what another operation of the subject says, for the sake of a version. */
+export const isEmptiedBy = (
+  kind: Pick<Kind, 'final'>,
+  version: VersionBase & Pick<Version, 'removal'>,
+  operation: Pick<Dot, 'origin' | 'seq'>,
+): boolean => isFinal(kind, version) || (version.removal?.reason === ERASED && covers(version, operation));
 
 const latest = <T extends Dot>(versions: readonly T[]): T =>
   versions.reduce((best, version) => (isLater(version, best) ? version : best));

@@ -19,14 +19,14 @@ export const putBlob = (blob: Blob): Reading<Write<Blob>> =>
   putRecord(blobKind, { id: blobId(blob.namespace, blob.sha256), namespace: blob.namespace }, blob);
 
 /** The removal of the texts to which no reference is left; the references are dropped before. */
-export function* dropUnused(ids: Iterable<string>): Reading<readonly Mutation[]> {
+export function* dropUnused(ids: Iterable<string>, reason = 'unused'): Reading<readonly Mutation[]> {
   const mutations: Mutation[] = [];
   for (const id of new Set(ids)) {
     const asked = { member: 'blob_id', value: id, limit: 1 };
     if ((yield* recordsWith({ kind: transcriptKind.name, ...asked })).length > 0) continue;
     if ((yield* recordsWith({ kind: offloadKind.name, ...asked })).length > 0) continue;
     const row = yield* recordRow(blobKind, id);
-    if (row !== null) mutations.push(dropRecord(blobKind, row, 'unused'));
+    if (row !== null) mutations.push(dropRecord(blobKind, row, reason));
   }
   return mutations;
 }

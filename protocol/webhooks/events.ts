@@ -7,7 +7,7 @@ import { ownerOf } from '../identity/owner.js';
 import type { Link } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
 import { type Memory, TIERS } from '../memory/memory.js';
-import { memoryKind } from '../memory/memory-kind.js';
+import { ERASURE, memoryKind } from '../memory/memory-kind.js';
 import { memoryById } from '../memory/reads.js';
 import { type PendingAction, type PendingState, pendingKind } from '../policies/pending-kind.js';
 import { sightOf, whoSees } from './audience.js';
@@ -100,6 +100,7 @@ function* memoryEvent(
   if ((is ?? was)?.namespace === AGENTS_NAMESPACE) return [];
   if (is === null) {
     if (was === null) return [];
+    if (reason === ERASURE.reason) return [ofMemory('memory_delete', was, { reason })];
     return [ofMemory('memory_delete', was, { title: was.title, tier: was.tier, reason })];
   }
   if (was === null) return yield* newMemoryEvent(is);

@@ -11,6 +11,7 @@ import { CommitUnknownError, faultOfPostgres, isLoss, PostgresError } from './po
 import { PostgresStatement, type Prepared } from './postgres-statement.js';
 import { type Entry, effectOf, ReadCache } from './read-cache.js';
 import { translate } from './translate.js';
+import { VACUUM_TEXTS } from './vacuum-texts.js';
 import {
   LAST_NUMBER,
   LEAVE_MARK,
@@ -219,6 +220,11 @@ export class PostgresConnection implements Connection {
 
   sizeBytes(): number {
     return this.prepare<[], number>('SELECT pg_database_size(current_database())').pluck().get()!;
+  }
+
+  wipeFreed(): boolean {
+    this.script(VACUUM_TEXTS);
+    return true;
   }
 
   /** The server checks its own pages (data checksums, amcheck). */

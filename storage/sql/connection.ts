@@ -71,6 +71,8 @@ export interface Connection {
   setLastNumber(table: string, column: string, last: number): void;
   /** Asks the database; the answer changes with its extensions and the rights of its role. */
   graphEngine(): GraphEngine;
+  /** Overwrites a part of what was freed; false asks for another round. Outside a transaction. */
+  wipeFreed(): boolean;
   /** What the database takes on its disk. */
   sizeBytes(): number;
   /** One page of the engine's check of its own structures. */

@@ -4,6 +4,7 @@ import { applies, type MutationHandler, MutationHandlers } from '../../protocol/
 import { changeLocalRows, dropLocalRows, putLocalRow } from '../../protocol/decide/local-rows.js';
 import type { Changing, Mutation } from '../../protocol/decide/mutations.js';
 import { appendAudit } from '../../protocol/decide/mutations.js';
+import { dropTraces } from '../../protocol/erasure/mutations.js';
 import { chargeQuota, useEnvelope } from '../../protocol/identity/mutations.js';
 import {
   clearSearched,
@@ -47,6 +48,7 @@ import type { AuditChain } from './audit-chain.js';
 import type { Connection } from './connection.js';
 import type { Digests } from './digests.js';
 import { EncoderLedger } from './encoders.js';
+import { ErasedTraces } from './erased-traces.js';
 import { LocalTables } from './kinds/local-tables.js';
 import type { Written } from './kinds/subject-table.js';
 import { Subjects } from './kinds/subjects.js';
@@ -73,6 +75,7 @@ export class Mutations {
   private readonly nearDuplicates;
   private readonly encoders;
   private readonly local;
+  private readonly traces;
   private readonly handlers: MutationHandlers;
 
   constructor(
@@ -93,6 +96,7 @@ export class Mutations {
     this.nearDuplicates = new NearDuplicates(db);
     this.encoders = new EncoderLedger(db);
     this.local = new LocalTables(db);
+    this.traces = new ErasedTraces(db);
     this.statements = {
       countAccess: db.prepare('UPDATE memories SET access_count = ?, last_accessed_at = ? WHERE id = ?'),
       embedState: db.prepare('UPDATE memories SET embed_state = ? WHERE rid = ?'),
@@ -210,6 +214,7 @@ export class Mutations {
       applies(putDatabaseOwner, ({ owner: { holder, role, fencing, expiresAtMs } }) => {
         statements.putOwner.run(holder, role, fencing, expiresAtMs);
       }),
+      applies(dropTraces, ({ ids }) => this.traces.drop(ids)),
       applies(noteIntegrity, ({ name, facts }, { now }) => repair.note(name, facts, now)),
     ];
   }

@@ -296,7 +296,9 @@ export class DecisionReads {
 
   private tombstone(subject: Subject) {
     const row = this.tables.tombstones.whole(subject);
-    return row === null ? null : { seen: vectorOf(row.seen), deleted_at: row.deleted_at };
+    if (row === null) return null;
+    const { seen, deleted_at, word, namespace } = row;
+    return { seen: vectorOf(seen), deleted_at, word, namespace };
   }
 
   private flushedLog(subject: Subject) {

@@ -133,8 +133,11 @@ export class SubjectReads {
   }
 
   history({ kind: name, id }: Subject): readonly HistoricEdit[] {
-    const { contested } = this.kind(name);
-    const rows = this.statements.effective.all(id).filter(({ kind }) => contested.includes(kind));
+    const { contested, final } = this.kind(name);
+    const effective = this.statements.effective.all(id);
+    // Of an erased subject no edit is left that could have lost.
+    if (effective.some(({ kind, payload }) => payload !== null && final.includes(kind))) return [];
+    const rows = effective.filter(({ kind }) => contested.includes(kind));
     return rows.map((row) => ({
       hlc: row.hlc,
       origin: row.origin,

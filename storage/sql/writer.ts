@@ -162,7 +162,7 @@ export class Writer {
       this.sql.commit.run();
       this.quotas.committed(this.log.commitSequence());
       this.writeAuditHead();
-      return results;
+      return this.withWiping(batch, results);
     } catch (error) {
       this.abandon();
       if (error instanceof DatabaseRefusedError) return batch.map(() => fail(error.refusal, error.message));
@@ -173,6 +173,24 @@ export class Writer {
       if (relieved && !again) return this.transaction(batch, how, true);
       return batch.map(() => this.db.failureOf(error));
     }
+  }
+
+  /** Overwrites freed space for those that ask for it; the answer says whether all of it is. */
+  private withWiping(
+    batch: readonly TimedCommand[],
+    results: Result<OutcomeOf<Command>>[],
+  ): Result<OutcomeOf<Command>>[] {
+    if (!batch.some(({ command }) => command.kind === 'wipe-freed')) return results;
+    let done = false;
+    try {
+      done = this.db.wipeFreed();
+    } catch (error) {
+      // The commands are committed; what is left is tried again.
+      this.reportBug(error);
+    }
+    return results.map((result, at) =>
+      batch[at]!.command.kind === 'wipe-freed' && result.ok ? { ...result, value: { done } } : result,
+    );
   }
 
   /** What the commands of a batch will read, where each answer costs a trip to a server. */

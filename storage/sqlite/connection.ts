@@ -51,6 +51,8 @@ function openOnce(
     if (file !== null) enterWal(db, busyTimeoutMs, file);
     db.pragma(`synchronous = ${synchronous}`);
     db.pragma('foreign_keys = ON');
+    // What is removed is overwritten, so that an erasure leaves nothing in pages that were freed before it.
+    db.pragma('secure_delete = ON');
     db.pragma('temp_store = MEMORY');
     db.pragma('cache_size = -8192');
     // Larger than the default so that a checkpoint does not land in every few batches.

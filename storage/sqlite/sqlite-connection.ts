@@ -6,6 +6,7 @@ import { AuditHeadFile, auditHeadPath } from '../sql/audit-head.js';
 import type { Connection, Fault, TextRow, TextRows } from '../sql/connection.js';
 import { diskFull, stayedLocked } from '../sql/failures.js';
 import { FileIdentity } from './file-identity.js';
+import { FreedSpace } from './freed-space.js';
 import { selfCheck } from './self-check.js';
 import { isBusy, isCorruption, isDiskError, isFull, isTaken, sqliteCode } from './sqlite-errors.js';
 import { WalRelief } from './wal-relief.js';
@@ -18,6 +19,7 @@ export class SqliteConnection extends Database implements Connection {
   #relief: WalRelief | null = null;
   #texts: TextRows | null = null;
   #dataVersion: Database.Statement<[], number> | null = null;
+  #wiper: FreedSpace | null = null;
   #lastNumber: Database.Statement<[string], number> | null = null;
 
   beginWrite(): void {
@@ -107,6 +109,11 @@ export class SqliteConnection extends Database implements Connection {
       table,
     );
     if (changes === 0) this.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, last);
+  }
+
+  wipeFreed(): boolean {
+    this.#wiper ??= new FreedSpace(this);
+    return this.#wiper.wipe();
   }
 
   sizeBytes(): number {

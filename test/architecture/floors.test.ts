@@ -46,6 +46,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['coordination', 'transcripts'],
     ['skills'],
     ['maintenance', 'transfer', 'hooks', 'webhooks', 'models'],
+    ['erasure'],
     ['peers'],
     ['wire'],
     ['replication'],

@@ -39,6 +39,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   signal_receipt: [],
   blob: [],
   transcript: [],
+  erasure_done: [],
   offload: [],
   checkpoint: ['home_number'],
   routine: ['home_number'],
@@ -53,18 +54,21 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
 /** Members without which a text is no image, because they say what it is of. */
 const REQUIRED: Readonly<Record<string, readonly string[]>> = { memory: ['id', 'namespace'] };
 
-const join = (...states: readonly (readonly Version[])[]) =>
-  states.reduce<readonly Version[]>((all, state) => joinVersions(all, state), []);
+const joinOf =
+  (kind: Kind) =>
+  (...states: readonly (readonly Version[])[]) =>
+    states.reduce<readonly Version[]>((all, state) => joinVersions(kind, all, state), []);
 
 /** A history with three states of nodes that each hold a part of it. */
 const parts = (kind: Kind) =>
   fc.tuple(histories(kind), fc.infiniteStream(fc.integer({ min: 1, max: 7 }))).map(([versions, stream]) => {
     const within = [...stream.take(versions.length)];
-    return [1, 2, 4].map((bit) => join(versions.filter((_, at) => (within[at]! & bit) !== 0)));
+    return [1, 2, 4].map((bit) => joinOf(kind)(versions.filter((_, at) => (within[at]! & bit) !== 0)));
   });
 
 for (const kind of MORE_KINDS.all) {
   describe(`the kind "${kind.name}"`, () => {
+    const join = joinOf(kind);
     it('joins states in whatever order and number', () => {
       const together = fc.property(parts(kind), ([a = [], b = [], c = []]) => {
         assert.ok(sameDots(join(a, b), join(b, a)));

@@ -39,7 +39,7 @@ const versionTold = (kind: Kind, one: Told): Version => {
 };
 
 const versionsOf = (kind: Kind, told: readonly Told[]) =>
-  told.reduce<readonly Version[]>((state, one) => joinVersions(state, [versionTold(kind, one)]), []);
+  told.reduce<readonly Version[]>((state, one) => joinVersions(kind, state, [versionTold(kind, one)]), []);
 
 const stateOf = (told: readonly Told[]): Settled<MemoryImage> | null =>
   told.length === 0

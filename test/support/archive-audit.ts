@@ -15,6 +15,13 @@ export function auditArchive(
   const kept = archivedCopies(db);
   const problems: string[] = [];
   for (const [subject, operations] of told) {
+    if (operations.some(({ word, payload }) => payload !== null && MEMORY.finals.includes(word))) {
+      if (kept.has(subject)) problems.push(`${subject} was erased and is in the archive`);
+      const said = operations.filter(({ word, payload }) => payload !== null && !MEMORY.notes.includes(word));
+      if (!said.every(({ word }) => MEMORY.finals.includes(word)))
+        problems.push(`${subject} was erased and its operations say what it was`);
+      continue;
+    }
     if (!operations.some(({ word }) => ['archive', 'restore', 'purge'].includes(word))) continue;
     const copy = archivedBy(operations, own);
     if (copy === undefined) continue;

@@ -7,6 +7,8 @@ export interface KindFacts {
   readonly puts: readonly string[];
   /** Words of operations that end a subject; what went out of scope counts as ended by the first. */
   readonly drops: readonly string[];
+  /** Those of them beside which nothing else counts, whatever has seen what. */
+  readonly finals: readonly string[];
   /** Words of operations that change no row. */
   readonly notes: readonly string[];
   /** True where only the home of a subject writes it: its versions carry `home_number`, 0 when it is absent. */
@@ -59,7 +61,7 @@ export function recordFacts(
   image: Json,
   { home = false, id = null, later = {}, joins = {}, charged = null }: Partial<RecordFacts> = {},
 ): KindFacts {
-  const words = { puts: [`${name}.put`], drops: [`${name}.drop`], notes: [] };
+  const words = { puts: [`${name}.put`], drops: [`${name}.drop`], finals: [], notes: [] };
   const none = { prevails: null, removal: {} };
   return { name, ...words, home, rows: 'records', image, later, joins, ...none, charged, id };
 }
@@ -73,7 +75,8 @@ export const idOf = (template: string, members: Json): string =>
 export const MEMORY: KindFacts = {
   name: 'memory',
   puts: ['store', 'update', 'promote', 'life', 'restore'],
-  drops: ['delete', 'expire', 'archive'],
+  drops: ['delete', 'expire', 'archive', 'erase'],
+  finals: ['erase'],
   notes: ['purge'],
   home: false,
   rows: 'memories',
@@ -91,6 +94,7 @@ export const LINK: KindFacts = {
   name: 'link',
   puts: ['link', 'link.invalidate'],
   drops: ['link.drop'],
+  finals: [],
   notes: [],
   home: false,
   rows: 'memory_links',
@@ -297,6 +301,12 @@ export const SKILL_RESOURCE = recordFacts(
   { id: '{skill_id}|{piece}|{path}', charged: 'agent_id' },
 );
 
+export const ERASURE_DONE = recordFacts(
+  'erasure_done',
+  { memory_id: '', peer_id: '', namespace: '', done_at: '' },
+  { id: '{peer_id}/{memory_id}' },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -316,6 +326,7 @@ export const KIND_FACTS: readonly KindFacts[] = [
   SIGNAL_RECEIPT,
   BLOB,
   TRANSCRIPT,
+  ERASURE_DONE,
   OFFLOAD,
   CHECKPOINT,
   ROUTINE,

@@ -69,7 +69,9 @@ function mergeOf(living: readonly Living[]): Json {
 
 /** Maximal versions, without those that a removal ends, merged member by member. */
 export function memoryMeaning(kind: KindFacts, operations: readonly Told[]): Meaning {
-  const versions = standingOf(operations);
+  // An erasure ends its memory for good, also for those that came after it.
+  const erasures = operations.filter(({ word, payload }) => payload !== null && kind.finals.includes(word));
+  const versions = standingOf(erasures.length > 0 ? erasures : operations);
   const removals = versions.filter((one) => isRemoval(kind, one));
   const living = versions.filter(
     (one) => !isRemoval(kind, one) && !removals.some((removal) => ends(kind, removal, one)),

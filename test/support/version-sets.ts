@@ -134,13 +134,13 @@ function historyOf(kind: Kind, identity: object, steps: readonly Step[]): readon
     const node = nodes[step.node]!;
     const other = nodes[step.hears]!;
     node.seen = joined([node.seen, other.seen]);
-    node.state = joinVersions(node.state, other.state);
+    node.state = joinVersions(kind, node.state, other.state);
     node.seq += 1;
     const dot = { hlc: `100${step.stamp}`, origin: node.origin, seq: node.seq };
     const covers = { ...node.seen, [node.origin]: node.seq };
     const version = versionFrom(kind, identity, step, { ...dot, covers }, node.state);
     node.seen = covers;
-    node.state = joinVersions(node.state, [version]);
+    node.state = joinVersions(kind, node.state, [version]);
     return version;
   });
 }

@@ -6,6 +6,7 @@ import { analyseQuery } from '../../../protocol/ranking/query.js';
 import type { Call } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
+import { erasedHere, erasedText, eraseField, erasureOutput } from '../shared/erased.js';
 import { inBatches } from '../shared/in-batches.js';
 
 const input = z.object({
@@ -15,6 +16,7 @@ const input = z.object({
   pattern: fields.queryText.describe('Words; the memory must contain at least one of them').optional(),
   tier: fields.tier.optional(),
   dry_run: z.boolean().default(false).describe('Only count'),
+  erase: eraseField,
   confirm_global: z.boolean().default(false).describe('Forget everything when no filter is given'),
 });
 
@@ -31,6 +33,7 @@ export const memoryForget = defineOperation({
     archived: z.boolean().optional(),
     would_delete: z.int().optional(),
     dry_run: z.boolean().optional(),
+    ...erasureOutput.shape,
   }),
   effect: 'write',
   overwrites: true,
@@ -41,8 +44,11 @@ export const memoryForget = defineOperation({
       path: '/forget',
       fields: 'body',
       omit: ['dry_run', 'confirm_global'],
-      shape: ({ deleted }) => ({ deleted }),
-      output: z.object({ deleted: z.int() }),
+      shape: ({ deleted, erased, finished_here, derived }) => ({
+        deleted,
+        ...(erased === true ? { erased, finished_here, derived } : {}),
+      }),
+      output: z.object({ deleted: z.int(), ...erasureOutput.shape }),
     },
   ],
   mcp: {
@@ -57,7 +63,9 @@ export const memoryForget = defineOperation({
     message: (output) =>
       output['dry_run'] === true
         ? `would forget: ${output['would_delete']}`
-        : `forgot: ${output['deleted']}${output['archived'] === true ? ' (copies are in the archive)' : ''}`,
+        : output['erased'] === true
+          ? erasedText(String(output['deleted']), output)
+          : `forgot: ${output['deleted']}${output['archived'] === true ? ' (copies are in the archive)' : ''}`,
     progress: 'forgotten memories:',
     confirm: {
       preview: { dry_run: true },
@@ -67,13 +75,14 @@ export const memoryForget = defineOperation({
       'forget --namespace scratch --dry-run',
       'forget --namespace "team/**" --dry-run',
       'forget --pattern "old deploy" --yes',
+      'forget --namespace team/ended --erase --yes',
     ],
   },
   run: forget,
 });
 
 async function forget(call: Call, fieldsIn: Input) {
-  const { namespace, pattern, tier, dry_run, confirm_global } = fieldsIn;
+  const { namespace, pattern, tier, dry_run, confirm_global, erase } = fieldsIn;
   if (namespace === undefined && pattern === undefined && tier === undefined && !confirm_global) {
     const hint = call.surface === 'cli' ? ', or --confirm-global to forget everything' : '';
     return fail('VALIDATION_FAILED', `at least one of namespace, pattern and tier is required${hint}`, {
@@ -96,6 +105,7 @@ async function forget(call: Call, fieldsIn: Input) {
   if (dry_run) return ok({ would_delete: counted.value.count, dry_run: true });
   // Memories stored while the batches run stay.
   const { throughRid, count } = counted.value;
+  const erased: string[] = [];
   const deleted = await inBatches(
     async () => {
       const result = await store.execute({
@@ -104,11 +114,15 @@ async function forget(call: Call, fieldsIn: Input) {
         filter: { ...filter, throughRid },
         limit: limits.REMOVE_BATCH_MAX,
         archive: settings.archiveOnGc,
+        ...(erase ? { erase: true as const } : {}),
       });
+      if (result.ok) erased.push(...(result.value.erased ?? []));
       return result.ok ? ok({ done: result.value.deleted, more: result.value.more }) : failed(result.error);
     },
     (done) => call.progress(done, count),
   );
   if (!deleted.ok) return failed(deleted.error);
-  return ok({ deleted: deleted.value, archived: settings.archiveOnGc });
+  if (!erase) return ok({ deleted: deleted.value, archived: settings.archiveOnGc });
+  const here = await erasedHere(call, erased);
+  return here.ok ? ok({ deleted: deleted.value, archived: false, ...here.value }) : failed(here.error);
 }

@@ -5,6 +5,7 @@ import { wordsOf } from '../../../protocol/kinds/kind.js';
 import type { Settled } from '../../../protocol/kinds/version.js';
 import { removalPayload } from '../../../protocol/replication/payloads.js';
 import type { Connection } from '../connection.js';
+import { ErasedContent } from '../erased-content.js';
 import type { OperationLog } from '../log.js';
 import type { ReplicaRows } from '../replica-rows.js';
 import { Statements } from '../statements.js';
@@ -14,6 +15,7 @@ import type { SubjectTables } from './tables.js';
 /** Changes subjects of any kind: local writes, which append their operation, and changes by replication and repair. */
 export class Subjects {
   private readonly statements: Statements;
+  private readonly erased: ErasedContent;
 
   constructor(
     db: Connection,
@@ -22,6 +24,7 @@ export class Subjects {
     private readonly replicas: ReplicaRows,
   ) {
     this.statements = new Statements(db);
+    this.erased = new ErasedContent(db, tables.memories, replicas);
   }
 
   /** Writes a row and its operation. */
@@ -58,12 +61,15 @@ export class Subjects {
     const kind = this.tables.kinds.of(name);
     const table = this.tables.of(name);
     const stamp = this.log.stamp(seen, nowMs);
-    const row = this.rowOf(id, namespace, before, seen);
-    if (keepCopy) table.keepCopy(before, reason, row.stamp, now);
-    const rid = table.remove(row, now);
+    // What is erased may have no row any more.
+    const row = kind.final.includes(word) ? table.row(id) : this.rowOf(id, namespace, before!, seen);
+    if (keepCopy && row !== null) table.keepCopy(row.image, reason, row.stamp, now);
+    const rid = row === null ? null : table.remove(row, now);
     this.tables.tombstones.putStamped(kind, id, { namespace, word, reason, facts }, stamp, now);
     this.replicas.keepSiblings(name, id, []);
-    const payload = removalPayload(kind, { id, namespace }, { reason, facts, was: keepCopy ? before : null });
+    const removal = { word, reason, facts, was: keepCopy ? before : null };
+    this.erased.follow(kind, id, { namespace, covers: stamp.seen, removal }, now);
+    const payload = removalPayload(kind, { id, namespace }, removal);
     this.log.append(stamp, { kind: word, namespace, subject: id, seen, payload, rid });
   }
 
@@ -78,6 +84,7 @@ export class Subjects {
       if (archive !== null) table.keepCopy(archive, settled.removal.reason, stamp, now);
       if (before !== null) table.remove(before, now);
       this.tables.tombstones.put(kind, id, settled, now);
+      this.erased.follow(kind, id, settled, now);
     } else {
       const image = table.ofVersion(settled, before?.image ?? null);
       const written = { image, text: kind.payload.text(image), stamp };
@@ -106,6 +113,7 @@ export class Subjects {
     else if (settled.image === null) {
       const deletedAt = this.tables.tombstones.deletedAt({ kind: name, id });
       this.tables.tombstones.put(kind, id, settled, deletedAt ?? now);
+      this.erased.follow(kind, id, settled, now);
     } else {
       const { namespace } = settled;
       const image = table.ofVersion(settled, before?.image ?? null);

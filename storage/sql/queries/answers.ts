@@ -11,6 +11,7 @@ import { calibrateConfidence } from './confidence.js';
 import { listConflicts } from './conflicts.js';
 import { findContradictions } from './contradictions.js';
 import { curationPlan, reflectionClusters } from './curation.js';
+import { derivedMemories } from './derived.js';
 import { readBuckets, readDigests, readNamespaces } from './digests.js';
 import {
   countPendingEmbeddings,
@@ -145,6 +146,7 @@ export const ANSWERS: {
   'count-expired': scan(countExpired),
   'consolidation-groups': scan(consolidationGroups),
   'find-contradictions': scan(findContradictions),
+  'derived-memories': scan(derivedMemories),
 
   'agent-key': lookup(({ statements }, { agentId }) => ({ publicKey: agentKey(statements, agentId) })),
   'agent-keys': lookup(({ statements, agentKeys }, { agentIds }) => ({

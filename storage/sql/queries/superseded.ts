@@ -32,7 +32,7 @@ export function supersededPayloads(
   const rows = statements
     .get(
       `SELECT o.commit_sequence, o.origin, o.origin_seq AS seq,
-         o.payload IS NOT NULL AND o.parked IS NULL
+         o.payload IS NOT NULL AND o.parked IS NULL AND o.kind NOT IN (SELECT value FROM json_each(@final))
          AND EXISTS (SELECT 1 FROM operations n WHERE n.subject = o.subject AND n.hlc < @before AND n.parked IS NULL
            AND ${isOfOneKind(kinds, 'n', 'o')} AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(n.seen), n.seen, '{}')) v
              WHERE v.key = o.origin AND CASE v.type WHEN 'integer' THEN CAST(v.value AS INTEGER) ELSE 0 END >= o.origin_seq))
@@ -41,7 +41,7 @@ export function supersededPayloads(
            AND s.origin_seq = o.origin_seq) AS superseded
        FROM operations o WHERE o.commit_sequence > @after ORDER BY o.commit_sequence LIMIT @limit`,
     )
-    .all({ before, after, limit }) as Row[];
+    .all({ before, after, limit, final: JSON.stringify(kinds.all.flatMap((kind) => kind.final)) }) as Row[];
   const places = rows
     .filter(({ superseded }) => superseded === 1)
     .filter(({ origin, seq }) => everyoneHas === null || (everyoneHas[origin] ?? 0) >= seq)

@@ -109,7 +109,7 @@ export interface Held {
   /** Rows of other kinds than memories. */
   readonly subjects?: readonly KindRow[];
   /** What removed subjects had seen. */
-  readonly tombstones?: readonly (Subject & { readonly seen: VersionVector })[];
+  readonly tombstones?: readonly (Subject & { readonly seen: VersionVector; readonly word?: string })[];
   readonly kinds?: Kinds;
   readonly subscriptions?: readonly Subscription[];
 }
@@ -238,7 +238,9 @@ function answersOver(held: Held): ReadHandlers {
     handles(sourcesOf, () => []),
     handles(tombstoneOf, (subject) => {
       const found = held.tombstones?.find(({ kind, id }) => kind === subject.kind && id === subject.id);
-      return found === undefined ? null : { seen: found.seen, deleted_at: NOW };
+      return found === undefined
+        ? null
+        : { seen: found.seen, deleted_at: NOW, word: found.word ?? 'delete', namespace: 'global' };
     }),
   ]);
 }

@@ -1,0 +1,45 @@
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Clock } from '../../protocol/base/seams.js';
+import { rowsOf } from '../../protocol/kinds/find.js';
+import { erasureKind } from '../../protocol/memory/erasure-kind.js';
+import type { CallOptions, Store } from '../../storage/port.js';
+
+/** Erased memories that are finished together. */
+const BATCH = 500;
+
+type Parts = { readonly store: Pick<Store, 'execute' | 'query'>; readonly clock: Pick<Clock, 'monotonicMs'> };
+
+/**
+ * Finishes erasures on this node: takes away what other rows say of the memories, overwrites what was freed, and notes
+ * that it is done. False when the time was over before all of it was, or others held the file.
+ */
+export async function finishErasures(
+  { store, clock }: Parts,
+  now: string,
+  budgetMs: number,
+  options: CallOptions = { lane: 'background' },
+): Promise<Result<boolean>> {
+  const untilMs = clock.monotonicMs() + budgetMs;
+  for (;;) {
+    const found = await store.query(
+      {
+        ...{ kind: 'find-records', of: erasureKind.name, viewer: null, now },
+        ...{ where: { finished_at: null }, order: { by: 'finished_at' }, limit: BATCH },
+      },
+      options,
+    );
+    if (!found.ok) return failed(found.error);
+    const ids = rowsOf(erasureKind, found.value).map(({ memory_id }) => memory_id);
+    if (ids.length === 0) return ok(true);
+    const cleared = await store.execute({ kind: 'clear-erased', ids }, options);
+    if (!cleared.ok) return failed(cleared.error);
+    for (let done = false; !done; ) {
+      const wiped = await store.execute({ kind: 'wipe-freed' }, options);
+      if (!wiped.ok) return failed(wiped.error);
+      done = wiped.value.done;
+      if (!done && clock.monotonicMs() >= untilMs) return ok(false);
+    }
+    const noted = await store.execute({ kind: 'note-erasures', ids }, options);
+    if (!noted.ok) return failed(noted.error);
+  }
+}
