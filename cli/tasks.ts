@@ -22,7 +22,7 @@ export function inTask<T extends { readonly name: string }>(
 export const TASKS: readonly Task[] = [
   {
     title: 'Keep notes',
-    often: words('store update promote delete undo-edit'),
+    often: words('store update promote delete undo-edit history'),
     also: words('forget check-duplicate ingest-multistep offload deref'),
   },
   {

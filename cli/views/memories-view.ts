@@ -64,6 +64,10 @@ function belowOf(answer: Row): string {
   return ` in this namespace; there are some in ${below.map((name) => oneLine(String(name))).join(', ')}: write "/**" after the namespace to cover those below it`;
 }
 
+/** What a row says of a memory that does not hold now. */
+const lapsed = ({ validity }: Row): string =>
+  validity === undefined ? '' : ` (${validity === 'ended' ? 'ended' : 'not begun'})`;
+
 interface Column {
   readonly head: string;
   readonly cell: (row: Row) => string;
@@ -94,7 +98,7 @@ function columnsOf(rows: readonly Row[], narrow: boolean): { heads: string[]; ce
   if (!(isArchive && narrow)) columns.push(text('TIER', 'tier'));
   columns.push(
     { head: 'NAMESPACE', cell: (row) => clip(oneLine(String(row['namespace'])), namespaceColumns) },
-    text('TITLE', 'title'),
+    { head: 'TITLE', cell: (row) => oneLine(`${row['title']}${lapsed(row)}`) },
   );
   return {
     heads: columns.map(({ head }) => head),

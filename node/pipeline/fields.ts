@@ -263,6 +263,26 @@ export const comingInstant = meant({ span: 'ahead', day: 'begin', dates: false }
 /** Since when something holds, perhaps not yet: a day is meant with its beginning. */
 export const beginning = meant({ span: 'either', day: 'begin', dates: true });
 
+/** The time in which a memory holds. */
+export const validity = {
+  valid_from: beginning.describe('Since when it holds; open unless given').optional(),
+  valid_until: beginning.describe('Until when it holds; open unless given').optional(),
+} as const;
+
+/** At which instant a memory must hold. */
+export const asOf = meant({ span: 'ago', day: 'begin', dates: true })
+  .describe('Only what holds at this instant')
+  .optional();
+
+/** The number of a version, or the id of the operation that wrote it. */
+export const versionName = (lengthMax: number) =>
+  z.union([z.int().min(1).transform(String), z.string().min(1).max(lengthMax)]);
+
+/** At which instant it must have been known. */
+export const knownAt = meant({ span: 'ago', day: 'end', dates: true })
+  .describe('As it was known at this instant')
+  .optional();
+
 /** How people mean the instant that a field takes; null for a field of another kind. */
 export function instantMeaning(schema: z.core.$ZodType): InstantMeaning | null {
   const own = INSTANTS.get(schema as typeof instant);
@@ -462,6 +482,9 @@ export const memoryOutput = z
     updated_at: z.string(),
     last_accessed_at: z.string().optional(),
     expires_at: z.string().optional(),
+    valid_from: z.string().optional(),
+    valid_until: z.string().optional(),
+    validity: z.enum(['ended', 'not_begun']).describe('Only of a memory that does not hold now').optional(),
     metadata: z.record(z.string(), z.unknown()),
     kind: z.string(),
     version: z.number(),

@@ -68,8 +68,13 @@ export function toon(
   /** The member of a row that is its text, as the last column. */
   textColumn: 'passage' | 'content' | null = null,
 ): string {
-  const columns = [...(compact ? COMPACT_COLUMNS : COLUMNS), ...(textColumn === null ? [] : [textColumn])];
   const rows = objectsOf(answer[rowsKey]);
+  const columns = [
+    ...(compact ? COMPACT_COLUMNS : COLUMNS),
+    // Most answers have no row that has ended.
+    ...(rows.some(({ validity }) => validity !== undefined) ? ['validity'] : []),
+    ...(textColumn === null ? [] : [textColumn]),
+  ];
   const cut = textColumn === 'passage' && rows.some(({ passage }) => CUT_MARK.test(String(passage ?? '')));
   let text = metaLine(cut ? { ...answer, cut: HOW_TO_READ_ON } : answer);
   const standards = standardsOf(answer);

@@ -6,6 +6,7 @@ import type { Link } from '../../protocol/links/link.js';
 import { linkKind } from '../../protocol/links/link-kind.js';
 import type { Memory } from '../../protocol/memory/memory.js';
 import { memoryKind } from '../../protocol/memory/memory-kind.js';
+import { validityProblem } from '../../protocol/memory/validity.js';
 import type { ReadCall } from '../pipeline/call.js';
 import { parseInput } from '../pipeline/parse.js';
 import { importedLink, importedMemory, MEMORY_ALIASES } from './import-row.js';
@@ -41,6 +42,11 @@ export async function readyMemory(
   if (row.expires_at !== undefined && row.expires_at <= call.now) {
     return fail('VALIDATION_FAILED', 'expires_at lies in the past', { fields: ['expires_at'] });
   }
+  const invalid = validityProblem({
+    valid_from: row.valid_from ?? null,
+    valid_until: row.valid_until ?? null,
+  });
+  if (invalid !== null) return failed(invalid);
   const problem = identityProblem(row.metadata);
   if (problem !== null) return fail('VALIDATION_FAILED', problem, { fields: ['metadata'] });
   const dated = row.updated_at !== undefined || row.created_at !== undefined;
@@ -101,6 +107,8 @@ function memoryOf(call: ReadCall, row: z.output<typeof importedMemory.input>): M
     updated_at: row.updated_at ?? createdAt,
     last_accessed_at: row.last_accessed_at ?? null,
     expires_at: row.expires_at ?? null,
+    valid_from: row.valid_from ?? null,
+    valid_until: row.valid_until ?? null,
     atomised_into: row.atomised_into ?? null,
     atom_of: row.atom_of ?? null,
     entity_id: row.entity_id ?? null,

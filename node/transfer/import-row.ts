@@ -28,6 +28,8 @@ export const importedMemory = {
     updated_at: fields.instant.optional(),
     last_accessed_at: fields.instant.optional(),
     expires_at: fields.instant.optional(),
+    valid_from: fields.instant.optional(),
+    valid_until: fields.instant.optional(),
     metadata: fields.metadata.default({}),
     kind: fields.kind.default('observation'),
     reflection_depth: count.default(0),

@@ -482,6 +482,8 @@ export const COMPARISONS_FAILED_MAX = 3;
 export const REPAIR_SUBJECTS_MAX = 100;
 export const SCRUB_INTERVAL_DAYS = 7;
 export const SCRUB_INTERVAL_DAYS_MAX = 365;
+/** Memories whose earlier versions one list reads from the log. */
+export const KNOWN_AT_CHANGED_MAX = 5000;
 export const PAYLOAD_KEPT_DAYS = 90;
 export const PAYLOAD_KEPT_DAYS_MAX = 36_500;
 

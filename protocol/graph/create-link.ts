@@ -17,6 +17,9 @@ import { linkKind } from '../links/link-kind.js';
 import { isLink } from '../links/link-members.js';
 import { linkRow } from '../links/link-row.js';
 import { mayChange } from '../memory/access.js';
+import type { Memory, MemoryRow } from '../memory/memory.js';
+import { replaceMemory } from '../memory/memory-writes.js';
+import { endedBy } from '../memory/validity.js';
 import { pastWithPeriod } from './earlier-periods.js';
 import { shownEnds } from './links.js';
 import { leadsBack } from './reads.js';
@@ -40,6 +43,8 @@ export interface CreateLinkOutcome {
   readonly link: Link;
   /** The memories whose owners were told that the reflection was superseded on which they reflect. */
   readonly notified: readonly MemoryId[];
+  /** When the validity of the superseded memory ends, where the link ended it. */
+  readonly ended?: Instant;
 }
 
 /**
@@ -93,11 +98,30 @@ function* decideCreateLink(
   const image = held === null ? link : { ...link, earlier: pastWithPeriod(held) };
   const told = yield* dependentsOf(link, ends, viewer, context.now);
   const notified = told.flatMap(({ memories }) => memories);
-  return decided({ change: 'created', link: image, notified }, [
-    { mutation: 'write', ...subject, word, namespace, seen, before: held, image },
-    ...charged.value,
-    event('memory_link.created'),
-  ]);
+  const ended = supersededBy(link, ends, { viewer, asked }, context);
+  return decided(
+    { change: 'created', link: image, notified, ...(ended === null ? {} : { ended: ended.valid_until! }) },
+    [
+      { mutation: 'write', ...subject, word, namespace, seen, before: held, image },
+      ...(ended === null ? [] : [replaceMemory(ends.target, ended, { reembed: false })]),
+      ...charged.value,
+      event('memory_link.created'),
+    ],
+  );
+}
+
+/**
+ * The target of a `supersedes` link with the end of its validity, which is the beginning of the source; null where it has ended
+ * by then, and where the caller may not change it.
+ */
+function supersededBy(
+  link: Link,
+  { source, target }: { readonly source: MemoryRow; readonly target: MemoryRow },
+  { viewer, asked }: Pick<CreateLink, 'viewer' | 'asked'>,
+  { now }: DecisionContext,
+): Memory | null {
+  if (link.relation !== 'supersedes' || !mayChange(target, viewer)) return null;
+  return endedBy(target, source.valid_from ?? asked.valid_from ?? now, now);
 }
 
 /** True for a link that was not invalidated, and whose time has not ended. */

@@ -98,10 +98,18 @@ function shapeProblem({ memory, link }: StoreAtom, source: MemoryRow): string | 
   return memory.namespace === source.namespace ? null : 'an atom lies in the namespace of its source';
 }
 
-/** The atom with the scope and the expiry that its source has now, not those that were read before. */
-function asVisibleAs({ metadata: { scope }, expires_at }: MemoryRow, atom: Memory): Memory {
+/** The atom with the scope, the expiry and the validity that its source has now, not those that were read before. */
+function asVisibleAs(source: MemoryRow, atom: Memory): Memory {
+  const { expires_at, valid_from, valid_until } = source;
+  const { scope } = source.metadata;
   const { scope: _scope, ...metadata } = atom.metadata;
-  return { ...atom, expires_at, metadata: scope === undefined ? metadata : { ...metadata, scope } };
+  return {
+    ...atom,
+    expires_at,
+    valid_from,
+    valid_until,
+    metadata: scope === undefined ? metadata : { ...metadata, scope },
+  };
 }
 
 /** How many sources a memory has above it that are there; 0 for one that is no atom. */

@@ -3,7 +3,7 @@ import type { MemoryId } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
 import { defineCommand } from '../decide/command.js';
-import { isId, shaped } from '../decide/command-shape.js';
+import { isAbsentOr, isId, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { ofRows } from '../decide/proposal.js';
 import { isExpired, isVisible, mayChange } from '../memory/access.js';
@@ -12,11 +12,14 @@ import { removeMemory, replaceMemory } from '../memory/memory-writes.js';
 import { ownLinks } from '../memory/own-link.js';
 import { memoryById } from '../memory/reads.js';
 import { notFound, notOwner } from '../memory/update.js';
+import { endedBy } from '../memory/validity.js';
 
 export interface ResolveMemories {
   readonly kind: 'resolve-memories';
   readonly winnerId: MemoryId;
   readonly loserId: MemoryId;
+  /** True leaves the loser where it is, with a validity that ends when that of the winner begins. */
+  readonly keep?: true;
   readonly viewer: Viewer;
 }
 
@@ -27,8 +30,8 @@ export interface ResolveMemoriesOutcome {
 }
 
 /**
- * Resolves a contradiction: the loser goes to the archive with reason `superseded`, and the winner's
- * `metadata.supersedes` names it. NOT_FOUND; FORBIDDEN when either belongs to another agent.
+ * Resolves a contradiction: the loser goes to the archive with reason `superseded`, or stays with a validity that has ended,
+ * and the winner's `metadata.supersedes` names it. NOT_FOUND; FORBIDDEN when either belongs to another agent.
  */
 function* decideResolve(
   command: ResolveMemories,
@@ -53,9 +56,17 @@ function* decideResolve(
     updated_at: context.now,
     version: kept.version + 1,
   };
+  const { keep } = command;
+  const ended = keep === true ? endedBy(gone, kept.valid_from ?? context.now, context.now) : null;
+  const leaves =
+    keep !== true
+      ? [removeMemory(gone, { word: 'archive', reason: 'superseded', archive: true })]
+      : ended === null
+        ? []
+        : [replaceMemory(gone, ended, { reembed: false })];
   return decided({ winner: kept.id, loser: gone.id }, [
     replaceMemory(kept, memory, { reembed: false }),
-    removeMemory(gone, { word: 'archive', reason: 'superseded', archive: true }),
+    ...leaves,
     ...(yield* ownLinks(kept, 'supersedes', [gone.id], context)),
   ]);
 }
@@ -68,5 +79,8 @@ export const resolveMemoriesCommand = defineCommand({
     about: ({ loserId }) => loserId,
     proposes: ({ winnerId: winner, loserId: loser }) => ofRows([winner, loser], { winner, loser }),
   },
-  read: shaped<ResolveMemories>('resolve-memories', { winnerId: isId, loserId: isId }),
+  read: shaped<ResolveMemories>('resolve-memories', {
+    ...{ winnerId: isId, loserId: isId },
+    keep: isAbsentOr((value) => value === true),
+  }),
 });

@@ -13,14 +13,14 @@ import { isExpired, isVisible, mayChange } from '../memory/access.js';
 import { type Memory, type MemoryRow, PRESERVED_METADATA_KEYS } from '../memory/memory.js';
 import type { MemoryImage } from '../memory/memory-kind.js';
 import { replaceMemory } from '../memory/memory-writes.js';
-import { imageWrittenBy, type LastEdit, lastEditOf, memoryById } from '../memory/reads.js';
+import { imageOfVersion, imageWrittenBy, type LastEdit, lastEditOf, memoryById } from '../memory/reads.js';
 import { titleRoom } from '../memory/title-room.js';
 import { claimedWhenTextChanged, notFound, notOwner } from '../memory/update.js';
 
 export interface UndoEdit {
   readonly kind: 'undo-edit';
   readonly id: string;
-  /** Id of the operation whose version comes back; absent for the one before the last edit. */
+  /** Number of the version that comes back, or id of its operation; absent for the one before the last edit. */
   readonly to?: string | undefined;
   /** Only reports what would change. */
   readonly dryRun: boolean;
@@ -48,6 +48,8 @@ const UNDONE_KEYS = [
   'source_span',
   'source',
   'entity_id',
+  'valid_from',
+  'valid_until',
 ] as const;
 
 /**
@@ -77,24 +79,35 @@ function* decideUndoEdit(command: UndoEdit, context: DecisionContext): Deciding<
 
 /** The version that comes back, and the one that goes as far as that is known. */
 function* earlierVersion(
-  { to }: UndoEdit,
+  { to, viewer }: UndoEdit,
   row: MemoryRow,
 ): Reading<Result<LastEdit & { before: MemoryImage }>> {
   if (to === undefined) {
     const edit = yield* lastEditOf({ id: row.id });
     if (edit === null) return fail('NOT_FOUND', 'nothing to undo: this memory was never edited');
     const { before, after } = edit;
-    return before === null
+    return before === null || !isVisible(before, viewer)
       ? fail('CONFLICT', 'nothing to undo: the log no longer holds the memory from before its edit')
       : ok({ before, after });
   }
-  const operation = placeOfOperation(to);
-  if (operation === null)
-    return fail('VALIDATION_FAILED', 'to: this is no id of an operation', { fields: ['to'] });
-  const before = yield* imageWrittenBy({ id: row.id, operation });
-  return before === null
-    ? fail('CONFLICT', `the log does not hold what operation ${to} wrote about memory ${row.id}`)
-    : ok({ before, after: null });
+  const version = /^[1-9]\d{0,15}$/.test(to) ? Number(to) : null;
+  const operation = version === null ? placeOfOperation(to) : null;
+  if (version === null && operation === null) {
+    const message = 'to: this is no number of a version and no id of an operation';
+    return fail('VALIDATION_FAILED', message, { fields: ['to'] });
+  }
+  const before =
+    version === null
+      ? yield* imageWrittenBy({ id: row.id, operation: operation! })
+      : yield* imageOfVersion({ id: row.id, version });
+  // Who may change a memory need not have seen what it was before it got another owner or scope.
+  const held = before !== null && isVisible(before, viewer) ? before : null;
+  return held === null
+    ? fail(
+        'CONFLICT',
+        `the log does not hold ${version === null ? `what operation ${to} wrote about` : `version ${to} of`} memory ${row.id}`,
+      )
+    : ok({ before: held, after: null });
 }
 
 function undone(

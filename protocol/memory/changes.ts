@@ -8,7 +8,7 @@ import type { Link } from '../links/link.js';
 import { linkKind } from '../links/link-kind.js';
 import { privateTo } from './access.js';
 import { type Memory, TIERS } from './memory.js';
-import { memoryKind } from './memory-kind.js';
+import { memoryKind, memoryPayload } from './memory-kind.js';
 import { memoryById } from './reads.js';
 
 /** What a rule would change, and what it looked at to find that out. */
@@ -55,7 +55,7 @@ export function linkChanges(
 export function* placesOf(mutations: readonly Mutation[]): Reading<readonly GatedPlace[]> {
   const places = memoryChanges(mutations).flatMap(placesOfMemory);
   // Links that the service makes with a memory say what the memory itself says, and pass its gates.
-  const links = places.length === 0 ? linkChanges(mutations) : [];
+  const links = memoryChanges(mutations).every(onlyEnds) ? linkChanges(mutations) : [];
   for (const { link } of links) {
     // A link shows with both of its memories, so a rule about the namespace of either one counts.
     for (const id of [link.source_id, link.target_id]) {
@@ -64,6 +64,13 @@ export function* placesOf(mutations: readonly Mutation[]): Reading<readonly Gate
     }
   }
   return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()];
+}
+
+/** True for a change that only sets the end of a validity, as a link that supersedes does. */
+function onlyEnds({ word, before, after }: MemoryChange): boolean {
+  if (word !== 'update' || before === null || after === null) return false;
+  const { valid_until, updated_at, version } = after;
+  return memoryPayload({ ...before, valid_until, updated_at, version }) === memoryPayload(after);
 }
 
 function placesOfMemory(change: MemoryChange): readonly GatedPlace[] {

@@ -63,6 +63,8 @@ const MEMBERS: Members<MemoryImage> = {
   created_at: { accepts: isText, admits: instant, default: '' },
   updated_at: { accepts: isText, admits: instant, default: '' },
   expires_at: { accepts: isTextOrNull, admits: orNull(instant), default: null },
+  valid_from: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
+  valid_until: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
   metadata: { accepts: isObject, admits: json, default: {} },
   kind: { accepts: oneOf(KINDS), default: 'observation' },
   reflection_depth: { accepts: isInteger, default: 0 },

@@ -74,6 +74,10 @@ export interface Memory {
   readonly updated_at: Instant;
   readonly last_accessed_at: Instant | null;
   readonly expires_at: Instant | null;
+  /** Since when what it says holds; null for as long as anybody knows. */
+  readonly valid_from: Instant | null;
+  /** Until when what it says holds, the instant itself left out; null while it holds. */
+  readonly valid_until: Instant | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly kind: Kind;
   readonly reflection_depth: number;
@@ -156,6 +160,8 @@ function shownCreation({ created_at, write_signature }: Memory): string {
 }
 
 const OPTIONAL_KEYS = [
+  'valid_from',
+  'valid_until',
   'source_uri',
   'source_span',
   'entity_id',

@@ -15,6 +15,8 @@ export function newMemory(now: string, given: Given & Partial<Memory>): Memory {
     updated_at: now,
     last_accessed_at: null,
     expires_at: null,
+    valid_from: null,
+    valid_until: null,
     kind: 'observation',
     reflection_depth: 0,
     atomised_into: null,

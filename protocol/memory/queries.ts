@@ -71,6 +71,8 @@ export interface MemoryQueries {
     }
   >;
   readonly 'list-memories': Ask<ListMemories, ListedMemories>;
+  /** `notKept`: memories whose version of then the log no longer holds. */
+  readonly 'memories-known-at': Ask<MemoriesKnownAt, MemoryPage & { readonly notKept: number }>;
   readonly 'search-memories': Ask<SearchMemories, MemoryPage>;
   readonly 'recall-memories': Ask<
     RecallMemories,
@@ -158,6 +160,8 @@ export interface MemoryFilter {
   /** Null and absent mean every kind. */
   readonly kinds?: readonly string[] | null;
   readonly agentId: AgentId | null;
+  /** Only what holds at this instant; null and absent for everything. */
+  readonly asOf?: Instant | null;
   readonly viewer: Viewer;
   readonly now: Instant;
   readonly limit: number;
@@ -176,6 +180,13 @@ export interface ListMemories {
   readonly family: string | null;
   /** True leaves out the namespaces of the service itself, which begin with `_`. */
   readonly withoutReserved?: boolean;
+}
+
+/** A list of the memories as they were known at an instant. */
+export interface MemoriesKnownAt {
+  readonly kind: 'memories-known-at';
+  readonly filter: MemoryFilter;
+  readonly knownAt: Instant;
 }
 
 export interface SearchMemories {

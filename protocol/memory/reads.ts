@@ -27,6 +27,12 @@ interface TitleKey {
   readonly namespace: string;
 }
 
+/** A memory as its version of a number was; null when it had none, or the log no longer holds it. */
+export const imageOfVersion = defineRead<
+  { readonly id: string; readonly version: number },
+  MemoryImage | null
+>('image-of-version');
+
 /** A memory by its exact id, expired or not. */
 export const memoryRead = defineRead<{ readonly id: string }, MemoryRow | null>('memory-by-id');
 /** The expiry, tier and counters of a memory by its exact id, expired or not. */

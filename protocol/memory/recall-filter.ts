@@ -10,6 +10,7 @@ export function isFiltered(filter: RecallFilter): boolean {
     (filter.tier ?? null) !== null ||
     filter.hasCitations === true ||
     (filter.sourceUriPrefix ?? null) !== null ||
-    (filter.confidence ?? null) !== null
+    (filter.confidence ?? null) !== null ||
+    (filter.asOf ?? null) !== null
   );
 }

@@ -49,6 +49,8 @@ export interface RecallFilter {
   readonly confidence?: ConfidenceTier | null;
   /** True also shows rows that were atomised (`atomised_into` is set). */
   readonly includeArchived?: boolean;
+  /** Only what holds at this instant; null and absent rank what does not hold now lower. */
+  readonly asOf?: Instant | null;
 }
 
 /** A recall, parsed. */

@@ -23,6 +23,7 @@ import { insertMemory, removeMemory, replaceMemory } from './memory-writes.js';
 import type { OnConflict } from './on-conflict.js';
 import { ON_CONFLICT } from './on-conflict.js';
 import { memoryById, memoryByTitle, titleExpiryOf } from './reads.js';
+import { type Validity, validityOfBoth } from './validity.js';
 
 export interface StoreMemory {
   readonly kind: 'store-memory';
@@ -210,6 +211,7 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
     ...surerOf(holder, incoming),
     tier,
     expires_at: tier === 'long' ? null : laterExpiry(holder.expires_at, incoming.expires_at),
+    ...validityMembers(holder, incoming, context),
     metadata: preserveMetadata(holder.metadata, incoming.metadata),
     kind: keepsKind(holder) ? holder.kind : incoming.kind,
     reflection_depth: Math.max(holder.reflection_depth, incoming.reflection_depth),
@@ -224,6 +226,11 @@ export function mergedMemory(holder: MemoryRow, incoming: Memory, context: Decis
     write_signature: incoming.write_signature,
   };
   return withAttestation(memory, incoming);
+}
+
+function validityMembers(holder: Memory, incoming: Memory, { now }: DecisionContext): Validity {
+  const { valid_from, valid_until } = validityOfBoth(holder, incoming, now);
+  return { valid_from, valid_until };
 }
 
 /** The higher confidence, with where it comes from. */

@@ -28,6 +28,7 @@ import { claimed } from './new-memory.js';
 import { memoryById, memoryByTitle } from './reads.js';
 import { atomsOfText, giveWay, keepsKind, preserveMetadata } from './store.js';
 import { supersede } from './supersede.js';
+import { validityProblem } from './validity.js';
 
 /** Fields of an update; absent means unchanged. `expires_at: null` clears; `scope` goes into the metadata. */
 export interface MemoryPatch {
@@ -39,6 +40,8 @@ export interface MemoryPatch {
   readonly priority?: number;
   readonly confidence?: number;
   readonly expires_at?: string | null;
+  readonly valid_from?: string | null;
+  readonly valid_until?: string | null;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly source_uri?: string;
   readonly kind?: Kind;
@@ -117,6 +120,10 @@ export function* decideUpdate(
     });
   }
   const memory = patched(row, command.patch, context);
+  if (command.patch.valid_from !== undefined || command.patch.valid_until !== undefined) {
+    const problem = validityProblem(memory);
+    if (problem !== null) return failed(problem);
+  }
   if (isEntity(row) && memory.namespace !== row.namespace) {
     return fail('CONFLICT', 'an entity keeps its namespace', { fields: ['namespace'] });
   }
@@ -158,6 +165,8 @@ function patched(row: MemoryRow, patch: MemoryPatch, context: DecisionContext): 
     ...row,
     tier,
     expires_at: expiresAt,
+    valid_from: patch.valid_from === undefined ? row.valid_from : patch.valid_from,
+    valid_until: patch.valid_until === undefined ? row.valid_until : patch.valid_until,
     title: patch.title ?? row.title,
     content: patch.content ?? row.content,
     namespace: patch.namespace ?? row.namespace,
@@ -228,7 +237,16 @@ const PATCH_MEMBERS: { readonly [M in keyof MemoryPatch]-?: true } = {
     priority: true,
     confidence: true,
   },
-  ...{ expires_at: true, metadata: true, source_uri: true, kind: true, source: true, scope: true },
+  ...{
+    expires_at: true,
+    valid_from: true,
+    valid_until: true,
+    metadata: true,
+    source_uri: true,
+    kind: true,
+    source: true,
+    scope: true,
+  },
   ...{ citations: true, source_span: true, entity_id: true },
 };
 const PATCHED: ReadonlySet<string> = new Set(Object.keys(PATCH_MEMBERS));

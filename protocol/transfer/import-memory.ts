@@ -114,7 +114,8 @@ function mergeInto(
   const rest = { ...row.rest, ...incoming.rest };
   const upserted = mergedMemory({ ...row, title, namespace, rest }, incoming, context);
   // The date of the edit stays, so that the next export finds out which of the two is later.
-  const edited = dated ? { ...upserted, updated_at: incoming.updated_at } : upserted;
+  const { valid_from, valid_until } = incoming;
+  const edited = dated ? { ...upserted, updated_at: incoming.updated_at, valid_from, valid_until } : upserted;
   const merged = keptAttestation(row, withExpiryOfBoth(row, edited, incoming), incoming);
   const same = memoryPayload({ ...merged, updated_at: row.updated_at, version: row.version });
   if (same === memoryPayload(row))

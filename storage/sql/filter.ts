@@ -61,5 +61,15 @@ export function memoryFilter(alias: string, filter: MemoryFilter): FilterSql {
     );
     Object.assign(parameters, others);
   }
+  if ((filter.asOf ?? null) !== null) {
+    clauses.push(validAt(alias));
+    parameters['as_of'] = filter.asOf!;
+  }
   return { sql: clauses.join(' AND '), parameters };
 }
+
+/** Of memories under an alias: those that hold at `@as_of`. Their times lie in `rest`, which is empty for most. */
+export const validAt = (alias: string): string =>
+  `(${alias}.rest = '{}' OR NOT json_valid(${alias}.rest) OR (
+     coalesce(${alias}.rest ->> '$.valid_from' <= @as_of, 1 = 1) AND
+     coalesce(${alias}.rest ->> '$.valid_until' > @as_of, 1 = 1)))`;

@@ -36,6 +36,7 @@ import {
   archivedMemory,
   expiredMemories,
   forgettableMemories,
+  imageOfVersion,
   imageWrittenBy,
   lastEditOf,
   memoryLife,
@@ -216,6 +217,7 @@ export class DecisionReads {
       handles(purgeableMemories, (request) => this.purgeable(request)),
       handles(forgettableMemories, ({ filter, limit }, { now }) => this.forgettable(filter, limit, now)),
       handles(lastEditOf, ({ id }) => this.lastEdit(id)),
+      handles(imageOfVersion, ({ id, version }) => this.imageOfVersion(id, version)),
       handles(imageWrittenBy, ({ id, operation }) => this.imageWrittenBy(id, operation)),
       handles(subjectRow, ({ kind, id }) => tables.of(kind).row(id)),
       handles(tombstoneOf, (subject) => this.tombstone(subject)),
@@ -368,6 +370,19 @@ export class DecisionReads {
            AND kind IN ('store', 'update', 'promote', 'life', 'restore') AND parked IS NULL`,
       )
       .get(origin, seq, id) as LoggedImage | undefined;
+    return written === undefined ? null : this.imageOf(written);
+  }
+
+  /** Of concurrent versions with one number the latest. */
+  private imageOfVersion(id: string, version: number): MemoryImage | null {
+    const written = this.texts
+      .get(
+        `SELECT payload, payload_hash FROM operations WHERE subject = @id AND payload IS NOT NULL AND parked IS NULL
+           AND kind IN ('store', 'update', 'promote', 'restore')
+           AND CAST(iif(json_valid(payload), payload ->> '$.version', NULL) AS INTEGER) = @version
+         ORDER BY hlc DESC, origin DESC LIMIT 1`,
+      )
+      .get({ id, version }) as LoggedImage | undefined;
     return written === undefined ? null : this.imageOf(written);
   }
 

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory/memory.js';
+import { type ValidityState, validityAt } from '../../protocol/memory/validity.js';
 import { DamagedRowError } from './damage.js';
 
 /** Columns of `memories` that form a MemoryRow, in insert order; `kind` is stored as `memory_kind`. */
@@ -137,12 +138,39 @@ function parsed(row: SqlRow): MemoryRow {
     write_signature: parseOrNull(row['write_signature']!),
     created_hlc: row['created_hlc'] as string,
     edited: row['edited'] as string,
-    rest: restFromSql(row['rest']!),
+    ...laterFromSql(row['rest']!),
     hlc: row['hlc'] as string,
     origin: row['origin'] as string,
     origin_seq: row['origin_seq'] as number,
     seen: parseJson(row['seen']!, EMPTY_OBJECT),
   };
+}
+
+/** Members of a memory that came after the first format of its kind; they lie in `rest`, where an earlier release keeps them. */
+type LaterMembers = Pick<Memory, 'valid_from' | 'valid_until' | 'rest'>;
+
+const NO_LATER: LaterMembers = Object.freeze({ valid_from: null, valid_until: null, rest: NO_REST });
+
+function laterFromSql(text: SqlValue): LaterMembers {
+  const held = restFromSql(text);
+  if (held === NO_REST) return NO_LATER;
+  const { valid_from = null, valid_until = null, ...rest } = held as Partial<LaterMembers>;
+  return { valid_from, valid_until, rest: Object.keys(rest).length === 0 ? NO_REST : (rest as Rest) };
+}
+
+/** How a row stands at an instant, by the column of its later members. */
+export function validityOfRest(text: string, at: string): ValidityState {
+  try {
+    return validityAt(laterFromSql(text), at);
+  } catch {
+    return 'valid';
+  }
+}
+
+function laterToSql({ valid_from, valid_until, rest }: LaterMembers): string {
+  if (valid_from === null && valid_until === null) return restToSql(rest);
+  const set = Object.entries({ valid_from, valid_until }).filter(([, value]) => value !== null);
+  return restToSql({ ...rest, ...Object.fromEntries(set) });
 }
 
 /** Members that this release does not know, from their column. */
@@ -191,7 +219,7 @@ export function memoryToSql(memory: Memory): SqlValue[] {
     jsonOrNull(memory.write_signature),
     memory.created_hlc,
     memory.edited,
-    restToSql(memory.rest),
+    laterToSql(memory),
     memory.hlc,
     memory.origin,
     memory.origin_seq,

@@ -27,6 +27,11 @@ const PAGES: Readonly<Record<string, Expected>> = {
     ['mesh remove', /three \(peer-\w+\) +departed/],
   ],
   'scale.md': [['recall "when', /equal[\s\S]*Deploy window[\s\S]*No memories/i]],
+  'facts.md': [
+    ['recall "where', /Office since 2024[\s\S]*\(ended\)[\s\S]*Office until 2024 \(ended\)[\s\S]*until 2024/],
+    ['history', /VERSION[\s\S]*FIELD[\s\S]*Sundays[\s\S]*undone/],
+    ['--known-at', /no memories[\s\S]*Office until 2024/],
+  ],
   'backup-and-upgrade.md': [
     ['backup --to ./backups', /backups/],
     ['restore --from', /restored/],

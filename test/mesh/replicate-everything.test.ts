@@ -88,6 +88,11 @@ it('every kind of write of one node is applied by another, and both have one roo
   const tagged = await store(from, { namespace: 'a/b/c' });
   await run(from, 'memory_update', { id: tagged, tags: ['x'], priority: 9 });
   await run(from, 'memory_promote', { id: tagged });
+  const held = { valid_from: '2020-01-01', valid_until: '2030-01-01' };
+  const [past, present, other] = [await store(from, held), await store(from), await store(from)];
+  await run(from, 'memory_update', { id: past, valid_until: '2025-01-01' });
+  await run(from, 'memory_link', { source_id: present, target_id: past, relation: 'supersedes' });
+  await run(from, 'memory_resolve', { winner: present, loser: other, keep: true });
   await run(from, 'memory_promote', { id: tagged, to_namespace: 'a/b' });
   await run(from, 'memory_store', { title: 'merged', content: 'one' });
   await run(from, 'memory_store', { title: 'merged', content: 'two', on_conflict: 'merge' });

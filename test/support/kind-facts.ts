@@ -30,6 +30,8 @@ export interface KindFacts {
   readonly id: string | null;
 }
 
+const MEMORY_LATER: Json = { valid_from: null, valid_until: null };
+
 const MEMORY_IMAGE: Json = {
   ...{ id: '', namespace: '', title: '', content: '', source: 'api', created_at: '', updated_at: '' },
   ...{ tier: 'mid', tags: [], priority: 5, confidence: 1, expires_at: null, metadata: {}, version: 1 },
@@ -37,6 +39,7 @@ const MEMORY_IMAGE: Json = {
   ...{ persona_version: null, citations: [], source_uri: null, source_span: null },
   ...{ confidence_source: 'caller_provided', confidence_signals: null, confidence_decayed_at: null },
   ...{ mentioned_entity_id: null, write_signature: null, created_hlc: '', edited: '' },
+  ...MEMORY_LATER,
 };
 
 const LINK_LATER: Json = {
@@ -81,7 +84,7 @@ export const MEMORY: KindFacts = {
   home: false,
   rows: 'memories',
   image: MEMORY_IMAGE,
-  later: {},
+  later: MEMORY_LATER,
   prevails: null,
   // What a memory comes to is more than that (memory-meaning.ts).
   joins: {},

@@ -58,6 +58,8 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       metadata: fc.constantFrom({}, { topic: 'x', deep: { list: [1, 'two', null] } }),
       expires_at: mostly(fc.constant('2099-01-01T00:00:00+02:00'), 'tomorrow', '2001-01-01T00:00:00Z'),
       force: fc.boolean(),
+      valid_from: mostly(fc.constantFrom('2020-01-01', '2030-01-01T00:00:00Z'), 'soon'),
+      valid_until: mostly(fc.constant('2025-01-01T00:00:00Z'), 'never'),
     },
     { requiredKeys: ['title', 'content', 'source'] },
   ),
@@ -207,6 +209,15 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { requiredKeys: ['kind'] },
   ),
   memory_get: fc.record({ id }),
+  memory_history: fc.record(
+    {
+      id,
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+      from: mostly(fc.constantFrom('1', '2'), 'x'),
+      to: mostly(fc.constantFrom('1', '2', '3'), '0'),
+    },
+    { requiredKeys: ['id'] },
+  ),
   memory_list: fc.record(
     {
       namespace: mostly(place, 'a//b'),
@@ -215,6 +226,8 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       limit: mostly(fc.integer({ min: 1, max: 5 }), 0, -1),
       offset: mostly(fc.integer({ min: 0, max: 3 }), -1),
       min_priority: fc.integer({ min: 1, max: 10 }),
+      as_of: mostly(fc.constantFrom('2022-01-01T00:00:00Z', '2031-01-01'), 'then'),
+      known_at: mostly(fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01'), 'then'),
       tags: fc.constantFrom('red', 'red,blue'),
       since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
       format: mostly(fc.constant('json'), 'xml'),

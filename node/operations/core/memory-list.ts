@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { failed, ok } from '../../../protocol/base/result.js';
-import type { ListPlace } from '../../../protocol/memory/queries.js';
+import type { Instant } from '../../../protocol/base/meanings.js';
+import { fail, failed, ok } from '../../../protocol/base/result.js';
+import type { ListPlace, MemoryFilter } from '../../../protocol/memory/queries.js';
+import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { cursorField, cursorPageEnd, pageCursor } from '../../pipeline/page-cursor.js';
-import { filterFields, filterFor, omittedDamaged } from '../shared/filter.js';
-import { flaggedMemories } from '../shared/shown-memories.js';
+import { filterFields, filterFor, omittedDamaged, pageEnd } from '../shared/filter.js';
+import { flaggedMemories, shownMemories } from '../shared/shown-memories.js';
 import { emptyAbove } from './empty-above.js';
 
 const BEFORE_EVERY_EXPIRY = '';
@@ -17,6 +19,7 @@ export const memoryList = defineOperation({
   summary: 'List memories, highest priority and newest update first.',
   input: z.object({
     ...filterFields,
+    known_at: fields.knownAt,
     cursor: cursorField,
     include_expired: z
       .boolean()
@@ -27,6 +30,10 @@ export const memoryList = defineOperation({
   output: z.object({
     memories: z.array(fields.memoryOutput),
     count: z.int(),
+    not_kept: z
+      .int()
+      .describe('With known_at: memories that changed since, whose version of then is not kept any more')
+      .optional(),
     ...cursorPageEnd,
     ...fields.omittedDamaged,
     ...fields.namespacesBelow,
@@ -52,6 +59,7 @@ export const memoryList = defineOperation({
     const cursor = pageCursor<ListPlace>(call, 'memory_list', input);
     if (!cursor.ok) return cursor;
     const filter = filterFor(call, input);
+    if (input.known_at !== undefined) return listKnownAt(call, input, filter, input.known_at);
     const result = await call.services.store.query({
       kind: 'list-memories',
       filter: input.include_expired ? { ...filter, now: BEFORE_EVERY_EXPIRY } : filter,
@@ -65,3 +73,30 @@ export const memoryList = defineOperation({
     return ok({ memories, count: memories.length, ...page, ...below });
   },
 });
+
+/** What was known at an instant; pages follow each other by their offset. */
+async function listKnownAt(
+  call: ReadCall,
+  {
+    cursor,
+    include_expired: expired,
+  }: { readonly cursor?: string | undefined; readonly include_expired: boolean },
+  filter: MemoryFilter,
+  knownAt: Instant,
+) {
+  if (cursor !== undefined || expired) {
+    const field = expired ? 'include_expired' : 'cursor';
+    return fail('VALIDATION_FAILED', `${field}: not with known_at, whose pages have an offset`, {
+      fields: [field],
+    });
+  }
+  const result = await call.services.store.query({ kind: 'memories-known-at', filter, knownAt });
+  if (!result.ok) return failed(result.error);
+  const { memories, nextOffset, notKept } = result.value;
+  return ok({
+    memories: await shownMemories(call, memories),
+    count: memories.length,
+    ...(notKept === 0 ? {} : { not_kept: notKept }),
+    ...pageEnd(nextOffset),
+  });
+}

@@ -3,6 +3,7 @@ import { fail, failed, ok, type Result } from '../../../protocol/base/result.js'
 import type { Viewer } from '../../../protocol/base/viewer.js';
 import { type MemoryJson, type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
 import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
+import { validityMark } from '../../../protocol/memory/validity.js';
 import { RECALL_MIN_SCORE, WEAK_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
 import type { HalfLives } from '../../../protocol/ranking/weights.js';
 import type { Answers } from '../../../protocol/release.js';
@@ -149,7 +150,14 @@ async function recall(call: ReadCall, input: RecallInput) {
       const shown = withText(memoryJson(memory), texts[index]!, input.content);
       const weak = isWeak(rows[index]!, input) ? { weak: true } : {};
       const found = isVerbose(input) ? { found_by: rows[index]!.foundBy } : {};
-      return { ...shown, score: scores[index], ...weak, ...decorated[index], ...found } as never;
+      return {
+        ...shown,
+        score: scores[index],
+        ...weak,
+        ...validityMark(memory, call.now),
+        ...decorated[index],
+        ...found,
+      } as never;
     }),
     count: memories.length,
     mode,

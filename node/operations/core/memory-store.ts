@@ -5,6 +5,7 @@ import { instantAfter } from '../../../protocol/base/time.js';
 import { KINDS, type Memory } from '../../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../../protocol/memory/new-memory.js';
 import { ON_CONFLICT } from '../../../protocol/memory/on-conflict.js';
+import { type Validity, validityProblem } from '../../../protocol/memory/validity.js';
 import { ttlSecondsOf } from '../../config/life-policy.js';
 import type { Call, ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
@@ -36,6 +37,7 @@ const input = z.object({
   expires_at: fields.comingInstant
     .describe('When it expires, RFC 3339; its tier says unless given')
     .optional(),
+  ...fields.validity,
   metadata: fields.metadata.default({}),
   agent_id: fields.agentId.describe('Author; the caller unless given').optional(),
   scope: fields.scope.optional(),
@@ -167,6 +169,8 @@ function deltaOf(call: ReadCall, fieldsIn: Input) {
 async function store(call: Call, fieldsIn: Input) {
   const expiry = expiryOf(fieldsIn, call.now, ttlSecondsOf(call.services.settings));
   if (!expiry.ok) return failed(expiry.error);
+  const invalid = validityProblem(validityOf(fieldsIn));
+  if (invalid !== null) return failed(invalid);
   const owner = ownerByMetadata(call, fieldsIn.metadata);
   if (!owner.ok) return failed(owner.error);
 
@@ -299,6 +303,11 @@ function expiryOf(input: Input, now: string, ttl: ReturnType<typeof ttlSecondsOf
   return ok(seconds === null ? null : instantAfter(now, seconds));
 }
 
+const validityOf = ({ valid_from, valid_until }: Input): Validity => ({
+  valid_from: valid_from ?? null,
+  valid_until: valid_until ?? null,
+});
+
 function newMemory(call: Call, input: Input, owner: string, expiresAt: string | null): Memory {
   return blankMemory(call.now, {
     id: call.services.random.uuid(),
@@ -311,6 +320,7 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
     ...confidenceOfNew(call, input.confidence, { isAtom: false, corroborations: input.citations.length }),
     source: input.source ?? SOURCES[call.surface],
     expires_at: expiresAt,
+    ...validityOf(input),
     metadata: {
       ...callersMetadata(input.metadata),
       agent_id: owner,

@@ -32,6 +32,7 @@ export const recallInput = z.object({
   tags: fields.tagFilter.optional(),
   since: fields.pastBegin.describe('Only memories created since this RFC 3339 instant').optional(),
   until: fields.pastEnd.describe('Only memories created until this RFC 3339 instant').optional(),
+  as_of: fields.asOf,
   as_agent: fields.namespace.describe('Read shared scopes as from this namespace').optional(),
   budget_tokens: z.int().min(0).describe('At most this many cl100k tokens of content').optional(),
   context_tokens: z
@@ -93,6 +94,7 @@ export function recallScope(call: ReadCall, input: RecallInput): RecallScope {
       sourceUriPrefix: input.source_uri_prefix ?? null,
       confidence: input.confidence_tier ?? null,
       includeArchived: input.include_archived === true,
+      asOf: input.as_of ?? null,
     },
   };
 }

@@ -1,8 +1,10 @@
+import type { Instant } from '../../../protocol/base/meanings.js';
 import {
   RERANK_ROWS_MAX,
   RERANK_TEXT_CHARACTERS,
   RERANK_WEIGHT,
 } from '../../../protocol/base/model-limits.js';
+import { LAPSED_SHARE, validityAt } from '../../../protocol/memory/validity.js';
 import type { Answers } from '../../../protocol/release.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import type { RerankAbsence } from '../../semantics/reranker/reranker.js';
@@ -46,7 +48,8 @@ export async function rerank(
   if (!asksReranker(call, input) || first.length < 2) return { answer: cut(answer.rows), reranked: 'none' };
   const relevances = await relevancesOf(call, input.context.trim(), first);
   if (typeof relevances === 'string') return { answer: cut(answer.rows), reranked: relevances };
-  const rows = [...blended(first, relevances), ...answer.rows.slice(RERANK_ROWS_MAX)];
+  const at = input.as_of ?? call.now;
+  const rows = [...blended(first, relevances, at), ...answer.rows.slice(RERANK_ROWS_MAX)];
   return { answer: cut(rows), reranked: 'neural' };
 }
 
@@ -62,10 +65,12 @@ function relevancesOf(
 }
 
 /** The rows by their blend of both; equal ones keep their order. */
-function blended(rows: Ranked['rows'], relevances: readonly number[]): Ranked['rows'] {
+function blended(rows: Ranked['rows'], relevances: readonly number[], instant: Instant): Ranked['rows'] {
   const weighed = rows.map((row, at) => ({
     row,
-    blend: (1 - RERANK_WEIGHT) * row.score + RERANK_WEIGHT * relevances[at]!,
+    blend:
+      (1 - RERANK_WEIGHT) * row.score +
+      RERANK_WEIGHT * relevances[at]! * (validityAt(row.memory, instant) === 'valid' ? 1 : LAPSED_SHARE),
   }));
   const ordered = weighed.sort((left, right) => right.blend - left.blend);
   return ordered.map(({ row }, at) => ({ ...row, score: rows[at]!.score }));

@@ -29,11 +29,15 @@ const setMembers = (members: object) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 /** What the answer to a link says of the link that stands now. */
-export const linkAnswer = ({ change, link, notified }: CreateLinkOutcome, { level }: LinkAttestation) => ({
+export const linkAnswer = (
+  { change, link, notified, ended }: CreateLinkOutcome,
+  { level }: LinkAttestation,
+) => ({
   ...{ created: change === 'created', source_id: link.source_id, target_id: link.target_id },
   ...{ relation: link.relation, valid_from: link.valid_from, valid_until: link.valid_until },
   attest_level: level,
   invalidation_notified: [...notified],
+  ...(ended === undefined ? {} : { target_valid_until: ended }),
 });
 
 /** How each of these links is attested here. */

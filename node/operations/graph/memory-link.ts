@@ -37,6 +37,10 @@ export const memoryLink = defineOperation({
     valid_from: z.string().nullable(),
     valid_until: z.string().nullable(),
     attest_level: z.string(),
+    target_valid_until: z
+      .string()
+      .describe('When the superseded memory stops to hold, where this link said so')
+      .optional(),
     invalidation_notified: z
       .array(z.string())
       .describe('Memories whose owners were told that the reflection was superseded on which they reflect'),
@@ -60,10 +64,20 @@ export const memoryLink = defineOperation({
     short: { r: 'relation' },
     omit: ['recall_id'],
     view: 'message',
-    message: ({ source_id, relation, target_id, created, invalidation_notified: notified }) => {
+    message: ({
+      source_id,
+      relation,
+      target_id,
+      created,
+      invalidation_notified: notified,
+      target_valid_until: ends,
+    }) => {
       const told = (notified as readonly string[]).join(', ');
       const line = `${created === true ? 'linked' : 'linked already'}: ${source_id} ${relation} ${target_id}`;
-      return told === '' ? line : `${line}; told the owners of ${told}, which reflect on it`;
+      const until = ends === undefined ? '' : `; it holds until ${ends}`;
+      return told === ''
+        ? `${line}${until}`
+        : `${line}${until}; told the owners of ${told}, which reflect on it`;
     },
     examples: ['link 3f2a 9b1c --relation depends_on'],
   },

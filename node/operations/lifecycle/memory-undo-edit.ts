@@ -7,21 +7,19 @@ import { resolveId } from '../shared/resolve-id.js';
 import { shownMemory } from '../shared/shown-memories.js';
 
 /**
- * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2), or restores what a named
- * operation wrote. A second undo restores the edit.
+ * Undoes the last edit of a memory, from the operation log (reference-mcp-cli §2.2), or restores a named version. A second undo restores the edit.
  */
 export const memoryUndoEdit = defineOperation({
   name: 'memory_undo_edit',
   family: 'lifecycle',
-  summary: 'Undo the last edit of a memory.',
+  summary: 'Undo the last edit of a memory, or restore one of its versions.',
   input: z.object({
     id: fields.memoryId,
-    to: z
-      .string()
-      .max(OPERATION_ID_LENGTH_MAX)
+    to: fields
+      .versionName(OPERATION_ID_LENGTH_MAX)
       .optional()
       .describe(
-        'Restore what this operation wrote, for example one of "mesh conflicts", instead of the last edit',
+        'Restore this version: its number, or the id of its operation from "history" or "mesh conflicts"',
       ),
     dry_run: z.boolean().default(false).describe('Only show what would change'),
   }),
@@ -46,7 +44,7 @@ export const memoryUndoEdit = defineOperation({
         ? `would restore: ${changed} of ${memory.id}`
         : `undone: ${memory.id} (version ${memory.version}; ${changed})`;
     },
-    examples: ['undo-edit 3f2a', 'undo-edit 3f2a --dry-run'],
+    examples: ['undo-edit 3f2a', 'undo-edit 3f2a --dry-run', 'undo-edit 3f2a --to 2'],
   },
   run: async (call, input) => {
     const id = await resolveId(call, input.id);

@@ -10,6 +10,9 @@ import { given, namedMemory, textsBeside } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 import { shownMemory } from '../shared/shown-memories.js';
 
+const clearable = (instant: typeof fields.instant) =>
+  z.union([z.null(), z.enum(['', 'null']).transform(() => null), instant]);
+
 const input = z.object({
   id: fields.memoryId,
   title: fields.title.optional(),
@@ -19,10 +22,11 @@ const input = z.object({
   tags: fields.tags.optional(),
   priority: fields.priority.optional(),
   confidence: fields.confidence.optional(),
-  expires_at: z
-    .union([z.null(), z.enum(['', 'null']).transform(() => null), fields.comingInstant])
+  expires_at: clearable(fields.comingInstant)
     .describe('RFC 3339 instant; null, "" or "null" clears it')
     .optional(),
+  valid_from: clearable(fields.beginning).describe('Since when it holds; null opens it').optional(),
+  valid_until: clearable(fields.beginning).describe('Until when it holds; null opens it').optional(),
   metadata: fields.metadata.optional(),
   source_uri: fields.sourceUri.optional(),
   kind: fields.kind.optional(),

@@ -6,14 +6,23 @@ import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { namedMemory } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 
+interface Asked {
+  readonly loser: string;
+  readonly keep: boolean;
+}
+
 /** Keeps one memory and archives the one that it supersedes (reference-mcp-cli §2.2). */
 export const memoryResolve = defineOperation({
   name: 'memory_resolve',
   family: 'power',
-  summary: 'Settle a contradiction: the winner stays, the loser goes to the archive.',
+  summary: 'Settle a contradiction: the winner stays, the loser goes to the archive or ends.',
   input: z.object({
     winner: fields.memoryId.describe('The memory that is right'),
     loser: fields.memoryId.describe('The memory that it supersedes'),
+    keep: z
+      .boolean()
+      .default(false)
+      .describe('Leave the loser where it is; its validity ends when that of the winner begins'),
   }),
   output: z.object({ resolved: z.boolean(), winner: z.string(), loser: z.string() }),
   effect: 'write',
@@ -28,12 +37,12 @@ export const memoryResolve = defineOperation({
     examples: ['resolve 3f2a 9b1c'],
   },
   hooks: aroundOperation({
-    look: (call, { loser }: { readonly loser: string }) => namedMemory(call, loser),
+    look: (call, { loser }: Asked) => namedMemory(call, loser),
     pre: [
       {
         event: 'pre_archive',
-        firings: (_asked, memory) =>
-          memory === null ? [] : [{ namespace: memory.namespace, payload: { id: memory.id } }],
+        firings: ({ keep }, memory) =>
+          memory === null || keep ? [] : [{ namespace: memory.namespace, payload: { id: memory.id } }],
       },
     ],
   }),
@@ -46,6 +55,7 @@ export const memoryResolve = defineOperation({
       kind: 'resolve-memories',
       winnerId: winner.value,
       loserId: loser.value,
+      ...(input.keep ? { keep: true as const } : {}),
       viewer: call.caller.viewer,
     });
     return result.ok ? ok({ resolved: true, ...result.value }) : failed(result.error);

@@ -20,6 +20,7 @@ export const filterFields = {
   tags: fields.tagFilter.optional(),
   kinds: fields.kindFilter.optional(),
   agent_id: fields.agentId.describe('Only memories of this agent').optional(),
+  as_of: fields.asOf,
 } as const;
 
 /** An answer that ended early because of its size says so, and where to continue. */
@@ -51,6 +52,7 @@ export function filterFor(call: ReadCall, input: z.output<typeof filterSchema>):
     tags: input.tags ?? [],
     kinds: kindsOf(input.kinds),
     agentId: input.agent_id ?? null,
+    asOf: input.as_of ?? null,
     viewer: call.caller.viewer,
     now: call.now,
     limit: Math.min(input.limit, call.services.settings.pageSizeMax),

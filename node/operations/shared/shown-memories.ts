@@ -1,5 +1,6 @@
 import { ownerOf } from '../../../protocol/identity/owner.js';
 import { type Memory, memoryJson } from '../../../protocol/memory/memory.js';
+import { validityMark } from '../../../protocol/memory/validity.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import { type Decaying, decayedMemories } from './confidence.js';
 import { attesterOf, claimsAttestation, isAttested, shownAsClaimed } from './judge.js';
@@ -12,7 +13,9 @@ export interface Showing extends Decaying {
 /** Memories as callers see them. Every answer except an export renders memories with this. */
 export async function shownMemories(call: Showing, memories: readonly Memory[]) {
   // The schema of an answer describes the members; the rendering of a memory has no type of its own.
-  return (await judgedMemories(call, memories)).map((memory) => memoryJson(memory) as never);
+  return (await judgedMemories(call, memories)).map(
+    (memory) => ({ ...memoryJson(memory), ...validityMark(memory, call.now) }) as never,
+  );
 }
 
 /** Memories as callers see them, with what is known to say nearly the same as they do. */

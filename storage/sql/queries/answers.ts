@@ -27,6 +27,7 @@ import { getMemory } from './get.js';
 import { dependentsOf, lineageOf, pathsBetween, timelineOf, walkFrom } from './graph.js';
 import { memoryHistory } from './history.js';
 import { dueJobs, jobTotals } from './jobs.js';
+import { memoriesKnownAt } from './known-at.js';
 import { consolidationGroups, countExpired, countForgettable } from './life.js';
 import { linksOfMemory, namedLinks, newestLinks } from './links.js';
 import { listMemories } from './list.js';
@@ -122,6 +123,7 @@ export const ANSWERS: {
   'memory-history': { run: memoryHistory, isLookup: () => false },
   'get-memory': { run: getMemory, isLookup: () => true },
   'list-memories': scan(listMemories),
+  'memories-known-at': { run: memoriesKnownAt, isLookup: () => false },
   'search-memories': scan(searchMemories),
   'recall-memories': scan((parts, { request, prepared = null }) =>
     readRanked(parts, request, parts.recall.recall(request, prepared)),

@@ -3,11 +3,12 @@ import { isFiltered } from '../../../protocol/memory/recall-filter.js';
 import type { RecallFilter } from '../../../protocol/memory/recall-request.js';
 import { quoted } from '../../../protocol/ranking/query.js';
 import { wordsOf } from '../../../protocol/ranking/tokens.js';
+import { validAt } from '../filter.js';
 import type { SqlFragment } from '../visibility.js';
 
 /**
- * The filters of a recall over rows of `memories` under the alias `row`. There are two texts, one without filters and
- * one with all of them, so few statements are prepared. `confidence` false leaves out that filter, for a caller that
+ * The filters of a recall over rows of `memories` under the alias `row`. There are few texts, one without filters and
+ * one with all of them, with and without an instant, so few statements are prepared. `confidence` false leaves out that filter, for a caller that
  * counts what it removes.
  */
 export function recallFilters(
@@ -18,6 +19,7 @@ export function recallFilters(
   const whole = `(${row}.atomised_into IS NULL OR @archived = 1)`;
   const archived = filter.includeArchived === true ? 1 : 0;
   if (!isFiltered(filter)) return { sql: whole, parameters: { archived } };
+  const asOf = filter.asOf ?? null;
   const range =
     confidence && (filter.confidence ?? null) !== null ? confidenceRange(filter.confidence!) : null;
   return {
@@ -29,7 +31,8 @@ export function recallFilters(
       AND (@uri_prefix IS NULL OR substr(${row}.source_uri, 1, length(@uri_prefix)) = @uri_prefix)
       AND (@confidence_from IS NULL OR ${row}.confidence >= @confidence_from)
       AND (@confidence_below IS NULL OR ${row}.confidence < @confidence_below)
-      AND (@tags IS NULL OR ${tagClause(row)})`,
+      AND (@tags IS NULL OR ${tagClause(row)})
+      ${asOf === null ? '' : `AND ${validAt(row)}`}`,
     parameters: {
       archived,
       since: filter.since,
@@ -41,6 +44,7 @@ export function recallFilters(
       confidence_from: range?.from ?? null,
       confidence_below: range?.below ?? null,
       tags: filter.tags.length === 0 ? null : JSON.stringify(filter.tags),
+      ...(asOf === null ? {} : { as_of: asOf }),
     },
   };
 }

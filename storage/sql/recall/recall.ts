@@ -25,6 +25,7 @@ import type { Connection } from '../connection.js';
 import { CosineReader } from './cosines.js';
 import { tagExpression } from './filters.js';
 import { foundByOf } from './found-by.js';
+import { heldFirst } from './held-first.js';
 import { type Postings, PostingsReader, WIDENED_ROWS } from './postings.js';
 import { type LoadedRow, RowReader } from './rows.js';
 import { type Scope, scopeOf } from './scope.js';
@@ -190,7 +191,9 @@ class Recall {
     const strength = this.#strength();
     const ranked = this.#ranked(candidates, strength);
     const likely = likelihood(this.#evidence(judgedOf(candidates, ranked)));
-    const passing = ranked.filter(({ rid }) => this.#passes(rid)).slice(0, this.#request.limit);
+    const { asOf = null, limit } = this.#request;
+    const fitting = ranked.filter(({ rid }) => this.#passes(rid));
+    const passing = heldFirst(fitting, asOf, (rid) => this.#scored.get(rid)!.row).slice(0, limit);
     const means = new Map(candidates.map(({ rid, semantic }) => [rid, semantic]));
     const rows = this.#kept(
       passing.map(({ rid, share }): RankedRow => {

@@ -3,6 +3,7 @@ import type { Instant } from '../../../protocol/base/meanings.js';
 import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
 import type { RecallRequest } from '../../../protocol/memory/recall-request.js';
 import type { Connection } from '../connection.js';
+import { validityOfRest } from '../rows.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import { recallFilters } from './filters.js';
 import { WIDENED_ROWS } from './postings.js';
@@ -21,6 +22,8 @@ export interface LoadedRow {
   readonly priority: number;
   readonly confidence: number;
   readonly createdAt: Instant;
+  /** False for a row that has ended, or not begun. */
+  readonly holds: boolean;
   /**
    * True when all filters except the confidence filter let it through; a row that they stop is still context for its
    * neighbours.
@@ -28,7 +31,7 @@ export interface LoadedRow {
   readonly passes: boolean;
 }
 
-type RawRow = [number, number, string, string, string, string, number, number, string, number];
+type RawRow = [number, number, string, string, string, string, number, number, string, number, string];
 
 /** Rows with one title, in as many namespaces. */
 const TITLED_ROWS_MAX = 16;
@@ -58,6 +61,7 @@ export class RowReader {
   readonly #filters: SqlFragment;
   readonly #unsure: SqlFragment;
   readonly #sourced: boolean;
+  readonly #now: Instant;
   readonly #allowed: ReadonlySet<number> | null;
   /** The namespace of the records of agents, which only a request that names it finds. */
   readonly #hidden: number | null;
@@ -69,6 +73,7 @@ export class RowReader {
     this.#filters = recallFilters('memory', request);
     this.#unsure = recallFilters('memory', request, { confidence: false });
     this.#sourced = (request.sourceUriPrefix ?? null) !== null;
+    this.#now = request.now;
     this.#allowed = scope.namespaces === null ? null : new Set(scope.namespaces);
     this.#hidden = scope.namespaces === null ? namespaceId(database, AGENTS_NAMESPACE) : null;
   }
@@ -80,7 +85,7 @@ export class RowReader {
   load(rids: readonly number[], { passing = false, content = true } = {}): LoadedRow[] {
     if (rids.length === 0) return [];
     const sql = `SELECT memory.rid, memory.ns_id, memory.title, ${content ? 'memory.content' : "''"}, memory.tags, memory.tier, memory.priority,
-        memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}
+        memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}, memory.rest
       FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)
       WHERE ${this.#gate.sql}${passing ? ` AND ${this.#unsure.sql}` : ''}`;
     const rows = statement(this.#database, sql, 'raw').all({
@@ -101,6 +106,7 @@ export class RowReader {
         priority: row[6],
         confidence: row[7],
         createdAt: row[8],
+        holds: row[10] === '{}' || validityOfRest(row[10], this.#now) === 'valid',
         passes: row[9] === 1,
       });
     }

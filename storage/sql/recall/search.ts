@@ -10,6 +10,7 @@ import {
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
 import type { Connection } from '../connection.js';
 import { type FilterSql, memoryFilter } from '../filter.js';
+import { validityOfRest } from '../rows.js';
 import { tagExpression } from './filters.js';
 import { allOf, headExpression, scopeExpression, WIDENED_ROWS } from './postings.js';
 import { type Scope, scopeOf } from './scope.js';
@@ -56,7 +57,9 @@ export function search(database: Connection, query: SearchMemories): number[] {
   const found = matching(database, expression, sourced, requested);
   const rankable = Math.max(filter.limit, Math.floor(RANKED_WORDS_MAX / scope.averageWords));
   const head = found.slice(0, Math.min(RANKED_ROWS_MAX, rankable));
-  const ordered = [...rank(database, analysis, scope, head, found.length), ...found.slice(head.length)];
+  // Rows of a named instant all hold then.
+  const now = (filter.asOf ?? null) === null ? filter.now : null;
+  const ordered = [...rank(database, analysis, scope, head, found.length, now), ...found.slice(head.length)];
   return ordered.slice(filter.offset, filter.offset + filter.limit);
 }
 
@@ -85,24 +88,29 @@ function matching(database: Connection, expression: string, condition: FilterSql
   return statement(database, sql, 'pluck').all({ ...condition.parameters, expression, limit }) as number[];
 }
 
-/** Orders rows that all contain every word: by how often, how near the title and how close together the words are. */
+/**
+ * Orders rows that all contain every word: by how often, how near the title and how close together the words are. What
+ * does not hold at `now` comes behind.
+ */
 function rank(
   database: Connection,
   analysis: QueryAnalysis,
   scope: Scope,
   rids: readonly number[],
   matches: number,
+  now: string | null,
 ): number[] {
   const idf = new Float64Array(analysis.terms.length).fill(inverseFrequency(scope.rows, matches));
   const scorer = new LexicalScorer(analysis, { idf, telling: idf }, scope.averageWords, RANKING_WEIGHTS);
   const rows = statement(
     database,
-    `SELECT memory.rid, memory.title, memory.content, memory.tags FROM json_each(?) AS listed
+    `SELECT memory.rid, memory.title, memory.content, memory.tags, memory.rest FROM json_each(?) AS listed
      CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)`,
     'raw',
-  ).all(`[${rids.join(',')}]`) as [number, string, string, string][];
-  const found = rows.map(([rid, title, content, tags]) => ({
+  ).all(`[${rids.join(',')}]`) as [number, string, string, string, string][];
+  const found = rows.map(([rid, title, content, tags, rest]) => ({
     rid,
+    lapsed: now !== null && rest !== '{}' && validityOfRest(rest, now) !== 'valid' ? 1 : 0,
     evidence: scorer.score(title, content, tags),
   }));
   const pairs = new PairWeights(
@@ -111,7 +119,7 @@ function rank(
     RANKING_WEIGHTS,
   );
   return found
-    .map(({ rid, evidence }) => ({ rid, score: pairs.score(evidence) }))
-    .sort((left, right) => right.score - left.score || right.rid - left.rid)
+    .map(({ rid, lapsed, evidence }) => ({ rid, lapsed, score: pairs.score(evidence) }))
+    .sort((left, right) => left.lapsed - right.lapsed || right.score - left.score || right.rid - left.rid)
     .map(({ rid }) => rid);
 }

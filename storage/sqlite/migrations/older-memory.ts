@@ -75,6 +75,8 @@ export function memoryFromOlderRow(row: OlderRow, rowid: number, now: string, cr
     created_at: created,
     updated_at: updated ?? created,
     last_accessed_at: olderInstant(row['last_accessed_at']),
+    valid_from: null,
+    valid_until: null,
     expires_at: olderInstant(row['expires_at']),
     metadata: metadataOf(row['metadata']),
     kind: oneOf(KINDS, row['memory_kind'], 'observation'),

@@ -1,0 +1,13 @@
+import { after, before, it } from 'node:test';
+import { compareWithModel } from './facts-model.js';
+import { type HttpNode, openHttpNode } from './http-node.js';
+
+let node: HttpNode;
+before(async () => {
+  node = await openHttpNode();
+});
+after(() => node.close());
+
+it('a model with many drawn histories answers as the service does, on both axes', async () => {
+  await compareWithModel(node, 1000);
+});
