@@ -29,6 +29,7 @@ const page = { limit: 2, bytesMax: 1e6 };
 
 /** Filters of lists, each with another statement. */
 const FILTERS: readonly Partial<MemoryFilter>[] = [
+  { asOf: at(5) },
   {},
   { namespace: 'team/docs' },
   { namespace: 'team/**' },
@@ -44,6 +45,7 @@ const FILTERS: readonly Partial<MemoryFilter>[] = [
 ];
 
 const RECALLS: readonly Partial<RecallRequest>[] = [
+  { asOf: at(5) },
   {},
   { namespace: 'team/docs' },
   { namespace: 'team/**' },
@@ -127,6 +129,7 @@ export const MEMORIES: readonly Scene[] = [
         metadata: owned('ai:bob'),
       }),
       updating(m(8), {
+        ...{ valid_from: at(4), valid_until: LATER },
         content: 'The ferry leaves the harbour at two',
         tags: ['one', 'x'],
         metadata: owned('ai:bob', { topic: 'ferries' }),
@@ -322,6 +325,10 @@ export const MEMORIES: readonly Scene[] = [
         },
       ],
       VIEWERS.map((viewer): Query => ({ kind: 'memory-history', id: m(8), limit: 2, viewer, now: NOW })),
+      VIEWERS.map((viewer): Query => {
+        const filter = listing({ namespace: 'team/**', asOf: at(5), viewer });
+        return { kind: 'memories-known-at', filter, knownAt: NOW };
+      }),
       { kind: 'index-texts', texts: ['Äpfel don’t', '漢字 🦊'] },
       [
         { kind: 'entity-by-alias', alias: 'äda', namespace: null, viewer: OPERATOR, now: NOW },
