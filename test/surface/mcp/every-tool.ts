@@ -103,6 +103,7 @@ export class EveryTool {
     const { recall_id: recallId } = await this.call('memory_recall', { context: 'deploy', format: 'json' });
     await this.call('memory_recall_observations', { recall_id: recallId });
     await this.call('memory_get', { id });
+    await this.call('memory_history', { id });
     await this.call('memory_load_family', { family: 'core' });
     await this.call('memory_smart_load', { intent: 'deploy' });
     await this.call('memory_update', { id, priority: 7 });
