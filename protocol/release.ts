@@ -135,6 +135,7 @@ import { dropDecidedCommand } from './policies/drop-decided.js';
 import { endSessionsCommand, forgetDecisionCommand } from './policies/forget-decision.js';
 import { lookAtActionCommand } from './policies/look-at-action.js';
 import { noteSchemaDenialCommand } from './policies/note-schema-denial.js';
+import { noteSecretCommand } from './policies/note-secret.js';
 import { pendingKind } from './policies/pending-kind.js';
 import type { GovernanceQueries } from './policies/queries.js';
 import * as policiesReads from './policies/reads.js';
@@ -323,6 +324,7 @@ const DECLARED = [
   passEventsCommand,
   noteVetoCommand,
   noteSchemaDenialCommand,
+  noteSecretCommand,
   beginModelCallCommand,
   endModelCallCommand,
   beginJobCommand,

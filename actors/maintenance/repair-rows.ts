@@ -11,7 +11,7 @@ export type AskBack = (places: readonly OperationPlace[]) => Promise<readonly Wi
 /** The repair of rows: the store, and the verification of operations that a peer sent for it. */
 export interface RowRepair {
   readonly store: Store;
-  readonly verifier: Pick<Verifier, 'singles'>;
+  readonly verifier: Pick<Verifier, 'ready' | 'singles'>;
 }
 
 /** The rows to repair; their operations are not verified yet. */
@@ -23,10 +23,11 @@ export interface RepairRequest extends Omit<RepairSubjects, 'kind' | 'operations
  * Makes rows match the log, with operations that a peer sent. Those are verified like a push, and invalid ones are left
  * out. A failure comes from this node's store.
  */
-export function repairRows(
+export async function repairRows(
   { store, verifier }: RowRepair,
   request: RepairRequest,
 ): Promise<Result<RepairOutcome>> {
+  await verifier.ready();
   const operations = verifier.singles(request.operations);
   return store.execute({ ...request, kind: 'repair-subjects', operations }, { lane: 'background' });
 }

@@ -15,7 +15,7 @@ export interface MeshParts {
   readonly roster: Roster;
   readonly transport: PeerTransport;
   /** Verifies the answers of peers in the same way as a push. */
-  readonly verifier: Pick<Verifier, 'page' | 'singles'>;
+  readonly verifier: Pick<Verifier, 'ready' | 'page' | 'singles'>;
   readonly settings: MeshSettings;
   readonly clock: Clock;
   readonly scheduler: Scheduler;

@@ -16,7 +16,7 @@ import { ReadAhead, type VerifiedPage } from './read-ahead.js';
 export interface PeerSyncParts {
   readonly store: Store;
   readonly client: PeerClient;
-  readonly verifier: Pick<Verifier, 'page'>;
+  readonly verifier: Pick<Verifier, 'ready' | 'page'>;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Pick<Random, 'unit'>;
@@ -261,6 +261,7 @@ export class PeerSync implements RunningChild {
     const end = ownEnd === 0 ? CHAIN_GENESIS : known.value.heads[own]?.hash;
     const shared = keep < ownEnd ? ours?.prevHash : end;
     if (theirs === undefined || shared === undefined || theirs.prevHash !== shared) return false;
+    await this.parts.verifier.ready();
     const outcome = await applyPage(this.parts, this.parts.verifier.page(answer.reply), record.peerId);
     const refused = outcome.ok ? outcome.value.refused : [];
     const expected = keep < ownEnd ? 'fork' : 'own_ahead';
@@ -321,6 +322,7 @@ export class PeerSync implements RunningChild {
       record.failed(answer.cause, answer.message, false, answer.aheadMs);
       return null;
     }
+    await this.parts.verifier.ready();
     record.has = answer.reply.have;
     if (answer.reply.root !== null) record.root = answer.reply.root;
     const said = own === null ? null : saidOf(answer.reply, own);

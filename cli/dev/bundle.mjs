@@ -44,6 +44,11 @@ const LIBRARIES = [
       '@opentelemetry/sdk-trace',
     ],
   },
+  {
+    file: 'node/secrets/library.cjs',
+    of: /^@secretlint\//,
+    modules: ['@secretlint/secretlint-rule-preset-recommend'],
+  },
 ];
 
 /** The client that programs import as `mnemesh/client`, and where the package has it and its types. */
@@ -87,7 +92,7 @@ export async function bundle(dist) {
         stdin: { contents: modules.map((path) => `export * from '${path}';`).join('\n'), resolveDir: dist },
         outfile: file,
         format: 'cjs',
-        plugins: [noSchemaValidator()],
+        plugins: [noSchemaValidator(), noKeyFiles()],
       }),
     ),
     ...ENTRIES.map((entry) =>
@@ -208,6 +213,20 @@ function noSchemaValidator() {
       onLoad({ filter: /sdk[\\/]dist[\\/]esm[\\/]validation[\\/]ajv-provider\.js$/ }, () => ({
         contents: 'export class AjvJsonSchemaValidator {}',
       }));
+    },
+  };
+}
+
+/** One rule for secrets loads a library, as large as all others, for files of keys; what is stored here is text. */
+function noKeyFiles() {
+  return {
+    name: 'no-key-files',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.\/index-/ }, ({ path, importer, kind }) =>
+        kind === 'dynamic-import' && importer.includes('secretlint-rule-preset')
+          ? { path, external: true }
+          : undefined,
+      );
     },
   };
 }

@@ -16,6 +16,7 @@ import { MESH_ROWS } from './rows-mesh.js';
 import { MODEL_ROWS } from './rows-models.js';
 import { PLACE_ROWS } from './rows-places.js';
 import { SCORING_ROWS } from './rows-scoring.js';
+import { SECRET_ROWS } from './rows-secrets.js';
 import { SERVICE_ROWS } from './rows-service.js';
 import { SESSION_ROWS } from './rows-sessions.js';
 import { TELEMETRY_ROWS } from './rows-telemetry.js';
@@ -40,6 +41,7 @@ const SECTIONS = [
   TRANSCRIPT_ROWS,
   FEDERATION_ROWS,
   GATE_ROWS,
+  SECRET_ROWS,
   ENCRYPTION_ROWS,
   TLS_ROWS,
   MESH_ROWS,

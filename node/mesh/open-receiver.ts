@@ -4,6 +4,7 @@ import { KINDS } from '../../protocol/release.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
 import { parsePeerScopes } from '../config/peer-scopes.js';
 import type { Services } from '../pipeline/call.js';
+import { PeerScreen } from './peer-screen.js';
 import { ArrayPush } from './receive/array-push.js';
 import { LegacySince } from './receive/legacy-since.js';
 import { type ReceiverMetrics, SyncReceiver, type SyncReceiverOptions } from './receive/sync-receiver.js';
@@ -25,8 +26,10 @@ export function openFileRoster({
 }
 
 /** Verifies operations for a node, by the keys and scopes of a roster. */
-export function openVerifier({ peerId, machineKey, crypto }: Services, roster: Roster): Verifier {
+export function openVerifier(services: Services, roster: Roster): Verifier {
+  const { peerId, machineKey, crypto } = services;
   return new Verifier({
+    screen: new PeerScreen(services),
     self: { peerId, signer: machineKey },
     roster,
     crypto,
@@ -65,6 +68,7 @@ export function openReceiver(
     crypto,
     log,
     metrics,
+    screen: new PeerScreen(services),
     legacy: { push: new ArrayPush(services), since: new LegacySince(store, clock) },
   });
 }

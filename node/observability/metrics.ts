@@ -9,6 +9,7 @@ import {
 } from 'prom-client';
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { JobTotal } from '../../protocol/jobs/queries.js';
+import type { SecretOutcome } from '../../protocol/policies/secret-modes.js';
 import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
 import { HookMetrics } from './hook-metrics.js';
 import { MeshMetrics } from './mesh-metrics.js';
@@ -101,6 +102,12 @@ export class Metrics {
     name: 'svc_policy_decisions_total',
     help: 'Actions that policies and permission rules gate, by what was decided: allowed, refused, pending',
     labelNames: ['action', 'outcome'] as const,
+    registers: [this.#registry],
+  });
+  readonly #secretsFound = new Counter({
+    name: 'svc_secrets_found_total',
+    help: 'Secrets in what calls and peers brought, by kind and outcome: kept, redacted, refused',
+    labelNames: ['kind', 'outcome'] as const,
     registers: [this.#registry],
   });
   readonly #pendingActions = this.#gauge('svc_pending_actions', 'Actions that wait for approval');
@@ -229,6 +236,10 @@ export class Metrics {
 
   policyDecision(action: string, outcome: keyof typeof DECISIONS): void {
     this.#policyDecisions.inc({ action, outcome: DECISIONS[outcome] });
+  }
+
+  secretFound(kind: string, outcome: SecretOutcome): void {
+    this.#secretsFound.inc({ kind, outcome });
   }
 
   setPendingActions(actions: number): void {

@@ -18,13 +18,20 @@ export function answerOf(failure: Failure): Answer {
   return waiting === null ? failed(failure) : { ok: true, value: { ...waiting }, waits: true };
 }
 
-/** The value in the shape of a surface. A shape drops fields that it does not know, but not how a write replicated. */
+/**
+ * The value in the shape of a surface. A shape drops fields that it does not know, but neither how a write replicated nor
+ * which secrets it brought.
+ */
 export function shapedAnswer(
   shape: ((answer: Record<string, unknown>) => Record<string, unknown>) | undefined,
   { value, waits }: Answered,
 ): Record<string, unknown> {
   if (shape === undefined || waits === true) return value;
-  if (value['quorum_acks'] !== undefined) return { ...shape(value), quorum_acks: value['quorum_acks'] };
-  if (value['quorum_met'] !== false) return shape(value);
-  return { ...shape(value), ...Object.fromEntries(MISSED_FIELDS.map((field) => [field, value[field]])) };
+  const shaped = { ...shape(value), ...onlyIf(value, ['secrets_found']) };
+  if (value['quorum_acks'] !== undefined) return { ...shaped, quorum_acks: value['quorum_acks'] };
+  if (value['quorum_met'] !== false) return shaped;
+  return { ...shaped, ...onlyIf(value, MISSED_FIELDS) };
 }
+
+const onlyIf = (value: Readonly<Record<string, unknown>>, fields: readonly string[]) =>
+  Object.fromEntries(fields.flatMap((field) => (Object.hasOwn(value, field) ? [[field, value[field]]] : [])));

@@ -16,6 +16,7 @@ import type { Profile } from '../config/tool-profile.js';
 import type { Caller } from '../identity/caller.js';
 import type { Models } from '../models/models.js';
 import type { Tracing } from '../observability/tracing.js';
+import type { Screen } from '../secrets/screen.js';
 import type { Reranker } from '../semantics/reranker/reranker.js';
 import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
@@ -112,6 +113,8 @@ export interface ReadServices {
   readonly verifications: Verifications;
   readonly storeAdvice: StoreAdvice;
   readonly hooks: Hooks;
+  /** Looks for secrets in what is stored. */
+  readonly screen: Screen;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly random: Random;
@@ -188,6 +191,9 @@ export interface FederationCondition {
   readonly quarantined: number;
 }
 
+/** A row without its secrets, or SECRET_REFUSED; `field` is where the row stands in the input. */
+export type ScreenRow = <T>(row: T, field: string) => Promise<Result<T>>;
+
 export type ProgressReport = (done: number, of: number | null) => void;
 
 /** One call of an operation, after the pipeline has resolved the caller. */
@@ -207,6 +213,8 @@ export interface Call<S extends ReadServices = Services> {
   readonly deadlineMs?: number;
   /** Makes a signal that aborts when the caller is gone or cancels the call; absent on a surface that cannot tell. */
   readonly gone?: () => AbortSignal;
+  /** Looks at rows that an operation takes apart by itself, for one with `screens: 'rows'`. */
+  readonly screenRow?: ScreenRow;
   /** Reports how far a long operation is, and the total when it is known. */
   readonly progress: ProgressReport;
 }

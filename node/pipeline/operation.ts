@@ -155,6 +155,9 @@ export interface Guards {
   readonly admin?: boolean;
 }
 
+/** What of a call is needed to say what it is about. */
+export type Placing = Pick<ReadCall, 'services' | 'caller' | 'now'>;
+
 type Fields = z.ZodObject;
 
 /** Whether an operation may change anything. */
@@ -196,6 +199,15 @@ export interface Operation<
   readonly storesKeyed?: true;
   /** True where each row is a call of its own: policies and their hooks decide about it there. */
   readonly ofRows?: true;
+  /**
+   * What the screen for secrets looks at in a write: `rows` where the operation shows it each row with `call.screenRow`, or
+   * where each row is a call of its own; `nothing` where no text of the input is stored; all fields unless given.
+   */
+  readonly screens?: 'rows' | 'nothing';
+  /** Fields that hold a secret by their meaning. */
+  readonly secretFields?: readonly string[];
+  /** The namespace that a write is about, where its input does not name it; null where that is not known. */
+  readonly placed?: (call: Placing, input: z.output<I>) => Promise<string | null>;
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
   readonly rows?: 'memories' | 'results' | 'archived';
   /** The graph in an answer, or in the part of one; the input then has a `format`. */

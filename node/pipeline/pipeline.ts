@@ -8,6 +8,7 @@ import { type TracedOutcome, traceParentOf } from '../observability/tracing.js';
 import { type Answer, answerOf } from './answer.js';
 import { attest } from './attest.js';
 import type { Attestation, Call, ProgressReport, Services, Surface } from './call.js';
+import { CallScreen } from './call-screen.js';
 import { CallStore } from './call-store.js';
 import { clockProblem } from './clock-problem.js';
 import { GovernedStore } from './governed-store.js';
@@ -48,6 +49,9 @@ export interface Request {
   /** True for a retry of a call whose answer was lost; `perhaps` where its client does not say which try this is. */
   readonly again?: boolean | 'perhaps';
 }
+
+/** Most secrets that an answer names. */
+const SECRETS_NAMED_MAX = 32;
 
 const UNHEARD: ProgressReport = () => undefined;
 
@@ -92,10 +96,16 @@ async function run(operation: Operation, request: Request, services: Services): 
     if (ahead !== null) return failed(ahead);
 
     const nowMs = services.clock.nowMs();
-    const attested = await attestedInput(operation, parsed.value, request, nowMs, services);
+    const screen = screenOf(operation, request, nowMs, services);
+    const input = await screened(operation, parsed.value, request, screen);
+    if (!input.ok) return failed(input.error);
+    const asked = input.value === parsed.value ? request : { ...request, input: input.value };
+    const attested = await attestedInput(operation, input.value, request, nowMs, services);
     if (!attested.ok) return failed(attested.error);
-    const answer = await runAttested(operation, request, services, nowMs, attested.value);
-    return request.again === true && operation.effect === 'write' ? repeatedFailure(answer) : answer;
+    const answer = await runAttested(operation, asked, services, nowMs, { ...attested.value, screen });
+    const repeated =
+      request.again === true && operation.effect === 'write' ? repeatedFailure(answer) : answer;
+    return withNotes(repeated, screen);
   } catch (error) {
     services.log.error({ err: error, operation: operation.name }, 'operation failed unexpectedly');
     return fail('INTERNAL', 'internal server error');
@@ -107,6 +117,40 @@ type Input = Readonly<Record<string, unknown>>;
 interface Attested {
   readonly input: Input;
   readonly attestation: Attestation;
+}
+
+/** What looks for secrets in what a call brings; null for a call that stores no text, and where no namespace is looked at. */
+function screenOf(
+  operation: Operation,
+  { caller }: Request,
+  nowMs: number,
+  services: Services,
+): CallScreen | null {
+  const { effect, screens } = operation;
+  if (effect === 'read' || screens === 'nothing' || !services.screen.isOn) return null;
+  const placing = { services, caller, now: instantFromMs(nowMs) };
+  const placeOf = async (input: Input) => (await operation.placed?.(placing, input)) ?? null;
+  return new CallScreen({ services, operation, agentId: caller.agentId, placeOf });
+}
+
+/** The input without the secrets that may not be stored. It comes before hooks, policies and everything that keeps a copy. */
+async function screened(
+  operation: Operation,
+  input: Input,
+  { unknownFields }: Request,
+  screen: CallScreen | null,
+): Promise<Result<Input>> {
+  if (screen === null || operation.screens === 'rows') return ok(input);
+  const passed = await screen.input(input);
+  if (!passed.ok || passed.value === input) return passed;
+  const parsed = parseInput(operation, passed.value, unknownFields);
+  return parsed.ok ? parsed : failed(await screen.unfit(input));
+}
+
+/** The answer, with what was found in the input. */
+function withNotes(answer: Answer, screen: CallScreen | null): Answer {
+  if (screen === null || screen.notes.length === 0 || !answer.ok) return answer;
+  return { ...answer, value: { ...answer.value, secrets_found: screen.notes.slice(0, SECRETS_NAMED_MAX) } };
 }
 
 async function attestedInput(
@@ -130,8 +174,9 @@ async function runAttested(
   request: Request,
   services: Services,
   nowMs: number,
-  attested: Attested,
+  attested: Attested & { readonly screen: CallScreen | null },
 ): Promise<Answer> {
+  const { screen } = attested;
   const replication = operation.effect === 'write' ? services.replication : undefined;
   const { clock, log } = services;
   const random = request.key === undefined ? services.random : keyedRandom(request.key, services);
@@ -169,6 +214,7 @@ async function runAttested(
     ...(request.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
     ...(request.gone === undefined ? {} : { gone: request.gone }),
     profile: request.profile ?? FULL_PROFILE,
+    ...(screen === null ? {} : { screenRow: (row, at) => screen.row(row, at) }),
     progress: request.progress ?? UNHEARD,
   };
   const around = hooksOf(operation, services);
@@ -179,7 +225,9 @@ async function runAttested(
     if (hooked.kind === 'answer') return hooked.answer;
     seen = hooked.seen;
     if (hooked.isRewritten) {
-      const again = await attestedInput(operation, hooked.input, request, nowMs, services);
+      const passed = await screened(operation, hooked.input, request, screen);
+      if (!passed.ok) return failed(passed.error);
+      const again = await attestedInput(operation, passed.value, request, nowMs, services);
       if (!again.ok) return failed(again.error);
       input = again.value.input;
       call = { ...call, attestation: again.value.attestation };

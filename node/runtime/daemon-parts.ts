@@ -125,6 +125,7 @@ export function openParts(ground: DaemonGround, examine?: Examine): DaemonParts 
     condition: () => condition.read(),
     examine,
     onDecision: (action, outcome) => metrics.policyDecision(action, outcome),
+    onSecret: (kind, outcome) => metrics.secretFound(kind, outcome),
     tracing: telemetry.tracing ?? undefined,
   });
   const mesh = new MeshNode({

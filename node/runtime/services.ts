@@ -2,6 +2,7 @@ import type { MachineIdentity } from '../identity/machine-key.js';
 import { TellingStore } from '../operations/telling-store.js';
 import type { Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
+import { Screen } from '../secrets/screen.js';
 import { AdviceBudget } from './advice-budget.js';
 import { RememberedSessions } from './recall-sessions.js';
 import { RememberedVerifications } from './verifications.js';
@@ -24,7 +25,7 @@ type OwnParts = Pick<
   | 'onDecision'
   | 'tracing'
   | 'examine'
->;
+> & { readonly onSecret?: ConstructorParameters<typeof Screen>[1] };
 
 /** The services of a node: its own parts, and what every node of this machine shares. */
 export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
@@ -32,6 +33,7 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   const { peerId } = identity;
   return {
     ...own,
+    screen: new Screen(own.settings, own.onSecret),
     store: new TellingStore(own.store, {
       ...{ hooks, isMember, peerId, settings: own.settings },
       ...{ clock: systemClock, crypto: systemCrypto },

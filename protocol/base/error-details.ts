@@ -107,6 +107,11 @@ export interface ErrorDetails {
     readonly max_listeners?: number;
     readonly event?: string;
   };
+  readonly SECRET_REFUSED: {
+    readonly fields: readonly string[];
+    /** Where each secret stands, and what it is. */
+    readonly secrets: readonly { readonly field: string; readonly kind: string }[];
+  };
   readonly HOOK_VETO: { readonly event: string; readonly reason: string; readonly hook_code: number };
   readonly UNAUTHORIZED: { readonly hint: string };
   readonly DATABASE_ERROR: { readonly corrupt?: true; readonly file_replaced?: true };

@@ -116,6 +116,8 @@ export const ERRORS = {
   APPROVAL_PENDING: { http: 202, exit: 0 },
   /** A hook denies the call, or one that must agree failed. */
   HOOK_VETO: { http: 403, exit: 1 },
+  /** A text holds a key, a token or a password, which this node does not store. */
+  SECRET_REFUSED: { http: 403, exit: 1 },
   PENDING_ACTION_NOT_FOUND: { http: 404, exit: 1 },
   /** The action was decided, or it expired. */
   PENDING_ACTION_STATE_INVALID: { http: 409, exit: 1 },

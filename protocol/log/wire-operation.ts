@@ -78,6 +78,8 @@ export type ParkReason =
   | 'internal'
   /** Only the home of the subject may write it, and its maker is not the home. */
   | 'not_home'
+  /** It holds a secret, which this node does not keep. */
+  | 'secret'
   /** Written under sequence numbers that were used twice, and also here under another origin. */
   | 'forked'
   /**
@@ -91,9 +93,9 @@ export interface VerifiedOperation extends WireOperation {
   readonly hash: string;
   /**
    * Set when its payload may not take effect: the author's signature is wrong, the payload contradicts its header or
-   * cannot be stored, or applying it failed when it was offered before.
+   * cannot be stored, it holds a secret, or applying it failed when it was offered before.
    */
-  readonly refusal: 'bad_signature' | 'invalid' | 'internal' | null;
+  readonly refusal: 'bad_signature' | 'invalid' | 'secret' | 'internal' | null;
   /** Globs of the namespaces that its maker may write to here; null for all. */
   readonly scope: readonly string[] | null;
   /** The envelope that its author signed, where it could be presented again. */

@@ -26,8 +26,8 @@ export interface Derived {
   readonly outOfScope: readonly OperationPlace[];
 }
 
-/** Reasons that hold for the operation itself, on every node and in every release. */
-export const FINAL_REASONS: ReadonlySet<ParkReason> = new Set(['bad_signature', 'forked', 'not_home']);
+/** Reasons that hold for the operation itself: it never has an effect here. */
+export const FINAL_REASONS: ReadonlySet<ParkReason> = new Set(['bad_signature', 'forked', 'not_home', 'secret']);
 
 const placeOf = ({ origin, seq }: OperationPlace): OperationPlace => ({ origin, seq });
 const isFinal = ({ parked }: LoggedOperation): boolean => parked !== null && FINAL_REASONS.has(parked);

@@ -8,6 +8,13 @@ import type { VerifiedBatch } from './verified-batch.js';
 import { AuthorVerifier, type KeyProblem } from './verify-author.js';
 import { type Origins, verifyOperations, verifySingle } from './verify-operations.js';
 
+/** Refuses operations whose content may not be here. */
+export interface OperationScreen {
+  /** Called before each message; `refuses` can be asked when it has resolved. */
+  ready(): Promise<void>;
+  refuses(operation: WireOperation): boolean;
+}
+
 export interface VerifierParts {
   /** This node, with its key if it has one. */
   readonly self: { readonly peerId: PeerId; readonly signer: { readonly publicKey: Uint8Array } | null };
@@ -15,6 +22,7 @@ export interface VerifierParts {
   readonly crypto: Crypto;
   readonly publicKeyProblem: KeyProblem;
   readonly kinds: Kinds;
+  readonly screen?: OperationScreen;
 }
 
 /**
@@ -32,7 +40,13 @@ export class Verifier {
       keyOf: (id) =>
         id === self.peerId ? (self.signer?.publicKey ?? null) : (roster.find(id)?.publicKey ?? null),
       scopeOf: (id) => roster.find(id) ?? UNRESTRICTED,
+      refuses: (operation) => parts.screen?.refuses(operation) === true,
     };
+  }
+
+  /** Must have resolved before a message is verified. */
+  async ready(): Promise<void> {
+    await this.parts.screen?.ready();
   }
 
   /** Verifies the operations of a push, as far as they could be read. */

@@ -26,6 +26,8 @@ export interface Origins {
   keyOf(peerId: string): Uint8Array | null;
   /** The namespaces that the peer may hold; null for all. */
   scopeOf(peerId: string): Pick<Peer, 'allowedNamespaces'>;
+  /** True for an operation whose content may not be here. */
+  refuses?(operation: WireOperation): boolean;
 }
 
 interface Run {
@@ -40,7 +42,7 @@ interface Run {
  * its log.
  *
  * An operation whose author's signature is wrong is marked but kept, because it is part of the chain. An operation that
- * its maker may not write here becomes header-only.
+ * its maker may not write here, or whose content may not be here, becomes header-only.
  */
 export function verifyOperations(
   read: readonly ReadOperation[],
@@ -130,6 +132,7 @@ function marked(verified: VerifiedOperation, origins: Origins, authors: AuthorVe
   if (namespaceProblem(operation.namespace) !== null) return { ...operation, refusal: 'invalid' };
   const { holds, envelope } = authors.verify(operation.kind, payload);
   if (!holds) return { ...operation, refusal: 'bad_signature' };
+  if (origins.refuses?.(operation) === true) return { ...operation, payload: null, refusal: 'secret' };
   return envelope === null ? operation : { ...operation, envelope };
 }
 

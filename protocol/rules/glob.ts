@@ -34,6 +34,10 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return reached[text.length] === 1;
 }
 
+/** How exact a pattern is: the letters before its first star. */
+export const literalLength = (pattern: string): number =>
+  pattern.includes('*') ? pattern.indexOf('*') : pattern.length;
+
 function partsOf(pattern: string): readonly Part[] {
   const parts: Part[] = [];
   let from = 0;

@@ -1,6 +1,6 @@
 import type { Viewer } from '../base/viewer.js';
 import type { PermissionOp, PermissionRule } from '../decide/permissions.js';
-import { matchesGlob } from './glob.js';
+import { literalLength, matchesGlob } from './glob.js';
 
 /**
  * The permission rule that decides on an action in a namespace; null when no rule is about it. A denial wins, then the
@@ -27,7 +27,3 @@ export function ruleDecision(
     null,
   );
 }
-
-/** How exact a pattern is: the letters before its first star. */
-const literalLength = (pattern: string): number =>
-  pattern.includes('*') ? pattern.indexOf('*') : pattern.length;

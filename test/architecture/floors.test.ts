@@ -61,7 +61,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   node: [
     [''],
     ['config', 'outbound'],
-    ['identity', 'models', 'observability', 'semantics', 'webhooks'],
+    ['identity', 'models', 'observability', 'secrets', 'semantics', 'webhooks'],
     ['hooks', 'pipeline', 'threads'],
     ['bindings', 'transfer'],
     ['operations'],

@@ -112,7 +112,7 @@ export function damageContract(name: string, open: () => Promise<StoreUnderTest>
       const done = await repairSuspects(
         {
           store,
-          verifier: { singles: () => [] },
+          verifier: { ready: () => Promise.resolve(), singles: () => [] },
           askBack: () => Promise.resolve([]),
         },
         marked,

@@ -7,6 +7,7 @@ import { PeerClient } from '../../actors/mesh/peer-client.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
+import { ok } from '../../protocol/base/result.js';
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
 import { decodeCursor } from '../../protocol/log/cursor.js';
@@ -63,6 +64,7 @@ export const product: JoinMesh = (run) => {
     commands: SIM_CHAIN.commands,
   };
   const receiver = new SyncReceiver({
+    screen: { passed: () => Promise.resolve(ok(null)) },
     store,
     roster,
     verifier,

@@ -13,6 +13,7 @@ import { runOperation } from '../../node/pipeline/pipeline.js';
 import { RememberedSessions } from '../../node/runtime/recall-sessions.js';
 import { DeferredTouches } from '../../node/runtime/touch-queue.js';
 import { RememberedVerifications } from '../../node/runtime/verifications.js';
+import { Screen } from '../../node/secrets/screen.js';
 import { countsWithin } from '../../node/semantics/budget.js';
 import { NO_SEMANTICS } from '../../node/semantics/no-semantics.js';
 import { NO_RERANKER } from '../../node/semantics/reranker/no-reranker.js';
@@ -226,6 +227,7 @@ export class SimNode {
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),
       hooks: NO_HOOKS,
+      screen: new Screen(settings),
       verifications: new RememberedVerifications(),
       storeAdvice: { begin: () => true, end: () => undefined, within: (look) => look },
       settings,

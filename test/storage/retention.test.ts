@@ -127,7 +127,7 @@ describe('retention', () => {
       assert.deepEqual(each.audit(), []);
       const done = await scrub({
         store: each.store,
-        verifier: { singles: (operations) => operations.map(verified) },
+        verifier: { ready: () => Promise.resolve(), singles: (operations) => operations.map(verified) },
         askBack: () => Promise.resolve([]),
         dryRun: false,
       });

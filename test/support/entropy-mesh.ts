@@ -3,6 +3,7 @@ import type { MeshEvent } from '../../actors/mesh/parts.js';
 import { SyncReceiver } from '../../node/mesh/receive/sync-receiver.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
+import { ok } from '../../protocol/base/result.js';
 import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import { KINDS } from '../../protocol/release.js';
@@ -67,6 +68,7 @@ export function startEntropyMesh(
     const self = { peerId, signer };
     const verifier = new Verifier({ self, roster, crypto: systemCrypto, publicKeyProblem, kinds: KINDS });
     const receiver = new SyncReceiver({
+      screen: { passed: () => Promise.resolve(ok(null)) },
       store: one.store,
       roster,
       verifier,

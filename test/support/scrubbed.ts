@@ -13,7 +13,7 @@ export async function scrubbed(
     store: one.store,
     kinds: one.kinds,
     dryRun,
-    verifier: { singles: (operations) => operations.map(verified) },
+    verifier: { ready: () => Promise.resolve(), singles: (operations) => operations.map(verified) },
     askBack: async (places) => {
       if (peer === null) return [];
       const wanted = new Set(places.map(({ origin, seq }) => operationId(origin, seq)));

@@ -10,6 +10,7 @@ import { ttlSecondsOf } from '../../config/life-policy.js';
 import { FULL_PROFILE } from '../../config/tool-profile.js';
 import type { Call, Services } from '../../pipeline/call.js';
 import { readyLink, readyMemory } from '../../transfer/import-memory.js';
+import { PeerScreen } from '../peer-screen.js';
 import { type ItemCounts, type LegacyPush, NO_COUNTERS, type SkippedItem } from './legacy-push.js';
 import { type Effect, idOf, liveMemory, outOfScope, type Pushed } from './pushed-item.js';
 import { putShippedVector, readShippedVectors } from './shipped-vectors.js';
@@ -26,9 +27,11 @@ const ARCHIVE_REASON = 'sync_push';
  */
 export class ArrayPush implements LegacyPush {
   readonly #services: Services;
+  readonly #screen: PeerScreen;
 
   constructor(services: Services) {
     this.#services = services;
+    this.#screen = new PeerScreen(services);
   }
 
   async take(push: Push, peer: Peer): Promise<ItemCounts> {
@@ -53,7 +56,8 @@ export class ArrayPush implements LegacyPush {
     let noop = 0;
     for (const [array, take] of STEPS) {
       for (const [index, item] of push.arrays[array].entries()) {
-        const taken = await take(item, pushed);
+        const passed = await this.#screen.passed(peer.peerId, array, item);
+        const taken = passed.ok ? await take(item, pushed) : passed;
         if (!taken.ok) skipped.push({ array, index, code: taken.error.code, error: taken.error.message });
         else if (taken.value === 'noop') noop += 1;
         else if (taken.value === 'applied') applied += 1;

@@ -41,6 +41,7 @@ export async function handlePush(
   const known = parts.store.query({ kind: 'known-origins' });
   const { peer, nonce } = authenticated;
   const read = push.operations.map(readOperation);
+  await parts.verifier.ready();
   const batch = parts.verifier.batch(read, readHeads(push.heads));
 
   let outcome: ApplyOutcome | null = null;

@@ -24,6 +24,7 @@ import type { ReceivedMessage } from '../../../protocol/wire/transport.js';
 import type { Store } from '../../../storage/port.js';
 import { parseJsonBody } from '../../http/json-body.js';
 import { parseQuery } from '../../http/query-string.js';
+import type { PeerScreen } from '../peer-screen.js';
 import { handlePull } from './handle-pull.js';
 import { handlePush, type PushAnswer, type PushParts } from './handle-push.js';
 import { handleRanges } from './handle-ranges.js';
@@ -58,6 +59,8 @@ export interface SyncReceiverOptions {
   readonly crypto: Crypto;
   readonly log: Log;
   readonly metrics: ReceiverMetrics;
+  /** Looks for secrets in what peers pass on. */
+  readonly screen: Pick<PeerScreen, 'passed'>;
   /** Serves senders without operations; null refuses them. */
   readonly legacy: { readonly push: LegacyPush; readonly since: LegacySince } | null;
   /**
@@ -193,7 +196,7 @@ export class SyncReceiver {
    * on.
    */
   async #forwarded({ body }: ReceivedMessage, authenticated: Authenticated): Promise<Result<object>> {
-    const { store, clock, commands = CHAIN.commands } = this.#options;
+    const { store, clock, screen, commands = CHAIN.commands } = this.#options;
     if (authenticated.peer.allowedNamespaces !== null || authenticated.peer.pullDenied === true) {
       return fail('FORBIDDEN', 'a peer with a scope cannot pass requests on');
     }
@@ -208,7 +211,8 @@ export class SyncReceiver {
     const { command: sent } = read.value;
     const command = commands.readForwarded(sent) as Command | null;
     if (command === null) return fail('VALIDATION_FAILED', 'a home does not decide commands of this kind');
-    const decided = await store.execute(command);
+    const passed = await screen.passed(authenticated.peer.peerId, command.kind, sent);
+    const decided = passed.ok ? await store.execute(command) : passed;
     this.#options.onContact?.(authenticated.peer.peerId, null, null);
     const outcome = decided.ok ? { ok: true, value: decided.value } : decided;
     return ok({ outcome, wall_clock: instantFromMs(clock.nowMs()) });

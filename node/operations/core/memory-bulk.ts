@@ -45,6 +45,7 @@ export const memoryBulk = defineOperation({
   // Each row is checked, and reports its events, by itself.
   guards: {},
   ofRows: true,
+  screens: 'rows',
   http: [{ method: 'POST', path: '/memories/bulk', fields: 'body', arrayBody: 'memories' }],
   run: async (call, { memories }) => {
     const cap = call.services.settings.pageSizeMax;
@@ -169,7 +170,7 @@ function callerOf(caller: Caller, claim: Claim | null): Result<Caller> {
 }
 
 /** The fields of a stored row's answer that its result keeps, and of one that waits. */
-const KEPT = ['id', 'expires_at', 'duplicate'] as const;
+const KEPT = ['id', 'expires_at', 'duplicate', 'secrets_found'] as const;
 const KEPT_WAITING = ['status', 'pending_id'] as const;
 
 function rowResult(answer: Answer, index: number): RowResult {

@@ -104,6 +104,7 @@ export const memoryStore = defineOperation({
   // A merge into another row leaves no row with the id of the call, so nothing shows that it was done.
   repeatable: { unless: { on_conflict: 'merge' } },
   storesKeyed: true,
+  placed: async ({ services }, { namespace }) => namespace ?? services.settings.defaultNamespace,
   http: [
     {
       method: 'POST',

@@ -92,6 +92,7 @@ export const memorySubscribe = defineOperation({
   input: subscribeInput,
   output: subscriptionOutput,
   effect: 'write',
+  secretFields: ['secret'],
   openWorld: true,
   guards: { attestation: 'by-name' },
   http: [

@@ -87,6 +87,7 @@ export const memoryImport = defineOperation({
   }),
   effect: 'write',
   overwrites: true,
+  screens: 'rows',
   guards: { admin: true, attestation: 'by-name' },
   http: [{ method: 'POST', path: '/import', fields: 'body' }],
   run: async (call, { memories, links, records, ...asked }) => {
@@ -101,12 +102,19 @@ export const memoryImport = defineOperation({
       });
     }
     const { trust_source: trusted, on_conflict: onConflict, dry_run: dryRun } = asked;
-    const rows = await each(memories, (raw) => importMemory(call, raw, { trusted, onConflict, dryRun }));
+    const rows = await each(
+      memories,
+      passing(call, 'memories', (raw) => importMemory(call, raw, { trusted, onConflict, dryRun })),
+    );
     const done = rows.flatMap((row) => (row.ok && row.value !== 'left out' ? [row.value] : []));
     const merged = new Map(done.flatMap((row) => (row.merged ? [row.merged] : [])));
-    const ends = await each(dryRun ? [] : links, (raw) => importLink(call, raw, trusted, merged));
-    const others = await each(dryRun ? [] : records, (raw) =>
-      importRecord(call, withMergedMemories(raw, merged), trusted),
+    const ends = await each(
+      dryRun ? [] : links,
+      passing(call, 'links', (raw) => importLink(call, raw, trusted, merged)),
+    );
+    const others = await each(
+      dryRun ? [] : records,
+      passing(call, 'records', (raw) => importRecord(call, withMergedMemories(raw, merged), trusted)),
     );
     const leftOut = countsOf([
       ...rows.flatMap((row) => (row.ok && row.value === 'left out' ? ['message'] : [])),
@@ -172,15 +180,23 @@ function countsOf(names: readonly string[]): Record<string, number> {
 /** Runs in order, as many at a time as share a commit. */
 async function each<T>(
   rows: readonly unknown[],
-  run: (raw: unknown) => Promise<Result<T>>,
+  run: (raw: unknown, index: number) => Promise<Result<T>>,
 ): Promise<Result<T>[]> {
   const results: Promise<Result<T>>[] = [];
   for (const [index, raw] of rows.entries()) {
     await results[index - BATCH_COMMANDS_MAX];
-    results.push(run(raw));
+    results.push(run(raw, index));
   }
   return Promise.all(results);
 }
+
+/** Rows pass the screen for secrets first. */
+const passing =
+  <T>({ screenRow }: Call, list: string, run: (raw: unknown) => Promise<Result<T>>) =>
+  async (raw: unknown, index: number): Promise<Result<T>> => {
+    const passed = screenRow === undefined ? ok(raw) : await screenRow(raw, `${list}[${index}]`);
+    return passed.ok ? run(passed.value) : failed(passed.error);
+  };
 
 /** What became of a memory of the file. */
 interface ImportedMemory {

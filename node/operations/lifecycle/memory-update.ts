@@ -64,6 +64,11 @@ export const memoryUpdate = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
+  placed: async (call, { id, namespace }) => {
+    if (namespace !== undefined) return namespace;
+    const found = await namedMemory({ ...call, services: call.services }, id);
+    return found.ok ? (found.value?.namespace ?? null) : null;
+  },
   http: [
     {
       method: 'PUT',

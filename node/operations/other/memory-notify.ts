@@ -42,6 +42,7 @@ export const memoryNotify = defineOperation({
     delivered_at: z.string().describe('When this node stored it'),
   }),
   effect: 'write',
+  placed: async (_call, { target_agent_id: to }) => inboxOf(to),
   guards: { attestation: 'by-name' },
   repeatable: true,
   storesKeyed: true,

@@ -62,6 +62,8 @@ export const memoryCheckAgentAction = defineOperation({
     agent_id: z.string(),
   }),
   effect: 'write',
+  // It asks about an action, which is not stored.
+  screens: 'nothing',
   guards: {},
   quorum: 'none',
   http: [{ method: 'POST', path: '/memory_check_agent_action', fields: 'body' }],

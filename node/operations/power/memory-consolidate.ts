@@ -60,6 +60,7 @@ export const memoryConsolidate = defineOperation({
     auto_summary: z.boolean().optional(),
   }),
   effect: 'write',
+  placed: async (call, asked) => placeOf(call, asked),
   openWorld: true,
   overwrites: true,
   guards: { attestation: 'by-name' },
@@ -149,7 +150,7 @@ export const memoryConsolidate = defineOperation({
 
 type Input = z.output<typeof input>;
 
-const placeOf = (call: ReadCall, { namespace }: Input): string =>
+const placeOf = (call: Pick<ReadCall, 'services'>, { namespace }: Input): string =>
   namespace ?? call.services.settings.defaultNamespace;
 
 /** What the model is to make of memories that become one. */

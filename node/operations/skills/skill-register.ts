@@ -4,6 +4,7 @@ import { FRONT_MATTER_BYTES_MAX, SKILL_BODY_BYTES_MAX } from '../../../protocol/
 import type { Call } from '../../pipeline/call.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { jailed } from './jail.js';
+import { screenedSkill } from './screened-skill.js';
 import { asAgent, diskPath, registeredAs, registeredMembers } from './skill-fields.js';
 import { type FileSource, openSkillFolder } from './skill-folder.js';
 import { readSkillText } from './skill-text.js';
@@ -58,7 +59,10 @@ export const memorySkillRegister = defineOperation({
           fields: ['folder_path', 'inline_skill'],
         },
       );
-    const source = await sourceOf(call, folder_path, inline_skill);
+    const named = await sourceOf(call, folder_path, inline_skill);
+    if (!named.ok) return failed(named.error);
+    // The text of the call itself was looked at before.
+    const source = folder_path === undefined ? named : await screenedSkill(call, named.value);
     if (!source.ok) return failed(source.error);
     const text = await readSkillText(source.value.text);
     if (!text.ok) return failed(text.error);

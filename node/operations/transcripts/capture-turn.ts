@@ -68,6 +68,7 @@ export const memoryCaptureTurn = defineOperation({
   idempotent: true,
   guards: { attestation: 'by-name' },
   repeatable: true,
+  placed: async (call, asked) => placeOf(call, asked),
   http: [
     {
       ...{ method: 'POST', path: '/capture_turn', fields: 'body' },
@@ -99,7 +100,7 @@ export const memoryCaptureTurn = defineOperation({
   run: captureTurn,
 });
 
-const placeOf = ({ services }: ReadCall, { namespace }: Input): string =>
+const placeOf = ({ services }: Pick<ReadCall, 'services'>, { namespace }: Input): string =>
   namespace ?? services.settings.defaultNamespace;
 
 const toldOf = (

@@ -62,6 +62,7 @@ export const recoverTurn = defineOperation({
   guards: { attestation: 'by-name' },
   // The same line again is answered with its memory.
   repeatable: true,
+  placed: async (call, asked) => placeOf(call, asked),
   hooks: aroundOperation({
     pre: [
       {
@@ -94,7 +95,7 @@ export const recoverTurn = defineOperation({
 /** What a turn of an agent's user, of the agent itself, or of anything else is called. */
 const CALLED: Readonly<Record<string, string>> = { user: 'operator-directive', assistant: 'agent-response' };
 
-const placeOf = ({ services }: ReadCall, { namespace }: Input): string =>
+const placeOf = ({ services }: Pick<ReadCall, 'services'>, { namespace }: Input): string =>
   namespace ?? services.settings.defaultNamespace;
 
 /** What hooks see of the transcript. */

@@ -21,6 +21,7 @@ async function job() {
   const suspects = new SuspectsJob({
     store: one.store,
     verifier: {
+      ready: () => Promise.resolve(),
       singles: () => {
         repairs += 1;
         return [];

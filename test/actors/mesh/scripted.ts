@@ -347,6 +347,7 @@ export class Stage {
           this.verifiedPages.push(operations.map(({ seq }) => seq));
           return { operations: verified(operations), heads, refused: [], unreadable: 0 };
         },
+        ready: () => Promise.resolve(),
         singles: (operations) => verified(operations),
       },
       settings: {
