@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { commandCaller, explicitAgentId, localIdentity } from '../node/identity/local-caller.js';
 import { type Answer, type Answered, shapedAnswer } from '../node/pipeline/answer.js';
+import type { SecretNote } from '../node/pipeline/call-screen.js';
 import { instantMeaning } from '../node/pipeline/fields.js';
 import { formattedText } from '../node/pipeline/formatted-text.js';
 import { openRunner } from '../node/runtime/open-runner.js';
@@ -129,6 +130,7 @@ async function run(
       return ok(exitOf(operation, answer));
     }
     if (!json && answer.value['quorum_met'] === false) await terminal.complain(localOnly(answer.value));
+    if (!json) for (const line of secretLines(answer.value)) await terminal.complain(line);
     await terminal.print(json ? `${JSON.stringify(shaped)}\n` : viewOf(operation, shaped, terminal.columns));
     return ok(exitOf(operation, answer));
   } finally {
@@ -170,6 +172,16 @@ async function isAgreed(
 function localOnly({ acks, needed }: Record<string, unknown>): string {
   const where = acks === 1 ? 'on this node only' : `on ${acks} nodes only`;
   return `${where}: the quorum is ${needed}; the others get it when they can be reached\n`;
+}
+
+/** What people are told about secrets in what they stored. */
+function secretLines({ secrets_found: found }: Record<string, unknown>): readonly string[] {
+  const notes = (found ?? []) as readonly SecretNote[];
+  return notes.map(({ field, kind, outcome }) =>
+    outcome === 'redacted'
+      ? `${field} held a secret (${kind}), which was taken out\n`
+      : `${field} holds a secret (${kind})\n`,
+  );
 }
 
 /** What people are told about an action that was put aside. */

@@ -50,7 +50,7 @@ export function clientDeclaration(own: string): string {
   const named = Object.entries(schemas.all()).map(([name, schema]) => declare(name, schema));
   const inputs = described.map(({ inputName, input }) => `export interface ${inputName} {\n${input}}\n`);
   const rows = described.map(({ route: { name, effect }, ...each }) => {
-    const answer = effect === 'write' ? `${each.answer} & Replication` : each.answer;
+    const answer = effect === 'write' ? `${each.answer} & Replication & Screened` : each.answer;
     return `  ${name}: { input: ${each.inputName}; answer: ${answer} };\n`;
   });
   const texts = described.filter(({ format }) => format !== null);

@@ -180,6 +180,15 @@ export interface Replication {
   readonly op_id?: string;
 }
 
+/** What a write says of the secrets in its input. */
+export interface Screened {
+  readonly secrets_found?: readonly {
+    readonly field: string;
+    readonly kind: string;
+    readonly outcome: 'kept' | 'redacted';
+  }[];
+}
+
 /** The client beside the methods of its operations. Every failure is a MnemeshError, but for a call that its signal ends. */
 export interface GeneralClient {
   /** Calls an operation by its name. */

@@ -16,7 +16,6 @@ export interface NoteSecret {
 }
 
 /** The record has the places and the kinds of the secrets, and nothing of their texts. */
-// biome-ignore lint/correctness/useYield: a rule may read; this one reads nothing.
 function* decideNoteSecret({ agentId, operation, namespace, outcome, found }: NoteSecret): Deciding<object> {
   const payload = { operation, namespace, found: found.map(({ field, kind }) => ({ field, kind })) };
   return decided({}, [appendAudit({ event: { agentId, type: `secret.${outcome}`, payload } })]);

@@ -26,6 +26,10 @@ const PAGES: Readonly<Record<string, Expected>> = {
     ['mesh conflicts', /no edit lost/],
     ['mesh remove', /three \(peer-\w+\) +departed/],
   ],
+  'secrets.md': [
+    ['recall "deploy job"', /\[redacted:github-token\]/],
+    ['SVC_SECRETS=refuse', /content holds a secret \(github-token\)[\s\S]*exit code 1/],
+  ],
   'scale.md': [['recall "when', /equal[\s\S]*Deploy window[\s\S]*No memories/i]],
   'facts.md': [
     ['recall "where', /Office since 2024[\s\S]*\(ended\)[\s\S]*Office until 2024 \(ended\)[\s\S]*until 2024/],

@@ -42,7 +42,7 @@ describe('secrets', () => {
   it('are not seen in values that stand for others', () => {
     for (const text of [
       'password: <your password>',
-      'DB_PASSWORD=${DB_PASSWORD}',
+      'DB_PASSWORD=$DB_PASSWORD',
       'export TOKEN=$GITHUB_TOKEN',
       'token: process.env.API_TOKEN',
       'api_key = "xxxxxxxxxxxxxxxxxxxx"',

@@ -23,7 +23,7 @@ interface Draw {
 
 /** Prefixes are put together here, so that no scanner takes this file for a leak. */
 const KINDS: Readonly<Record<string, (draw: Draw) => { readonly secret: string; readonly text?: string }>> = {
-  'aws access key id': ({ some, one }) => ({ secret: one(['AK', 'AS']) + 'IA' + some(UPPER + DIGITS, 16) }),
+  'aws access key id': ({ some, one }) => ({ secret: `${one(['AK', 'AS'])}IA${some(UPPER + DIGITS, 16)}` }),
   'aws secret access key': ({ some, one }) => {
     const secret = some(BASE64, 39) + some(WORD, 1);
     const name = one([

@@ -14,7 +14,8 @@ import { McpProcess, textOf } from './mcp/mcp-process.js';
 type Row = Record<string, unknown>;
 
 const ADMIN = 'human:admin';
-const ENV = { SVC_ADMIN_AGENT_IDS: ADMIN, SVC_ADMIN_HEADER_TRUST: '1' };
+// The node would take secrets out before hooks see them.
+const ENV = { SVC_ADMIN_AGENT_IDS: ADMIN, SVC_ADMIN_HEADER_TRUST: '1', SVC_SECRETS: 'off' };
 
 class Node {
   private constructor(readonly daemon: DaemonProcess) {}

@@ -177,6 +177,7 @@ const STORE_ANSWER = new Set([
   'action',
   'potential_contradictions',
   'expires_at',
+  'secrets_found',
 ]);
 
 /** What follows from the moment and the surface, not from the call. */

@@ -89,7 +89,10 @@ const hasTag = ({ binding }: OperationRoute) => binding.method === 'GET' && bind
 /** What a caller has to know beside the summary. */
 function descriptionOf({ summary, effect, guards, http }: Operation): string {
   const said = [summary];
-  if (effect === 'write') said.push('It changes what is stored.');
+  if (effect === 'write')
+    said.push(
+      'It changes what is stored. `secrets_found` names secrets in what was sent, where some were found.',
+    );
   if (guards.admin === true) said.push('Only an admin may call it.');
   if (guards.attestation === 'required')
     said.push('Without a signature it is refused where the node requires one.');

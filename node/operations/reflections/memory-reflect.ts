@@ -45,6 +45,11 @@ export const memoryReflect = defineOperation({
   input,
   output,
   effect: 'write',
+  placed: async (call, { namespace, source_ids: [first] }) => {
+    if (namespace !== undefined || first === undefined) return namespace ?? null;
+    const found = await namedMemory(call, first);
+    return found.ok ? (found.value?.namespace ?? null) : null;
+  },
   guards: { attestation: 'by-name' },
   repeatable: true,
   storesKeyed: true,

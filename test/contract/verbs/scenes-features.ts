@@ -570,6 +570,10 @@ export const GOVERNANCE: Scene = {
       problem: 'no',
     } as never,
     { kind: 'note-veto', agentId: 'ai:alice', event: 'pre_store', namespace: 'team', command: 'x', code: 3 },
+    {
+      ...{ kind: 'note-secret', agentId: 'ai:alice', operation: 'memory_store', namespace: 'team' },
+      ...{ outcome: 'redacted', found: [{ field: 'content', kind: 'jwt' }] },
+    },
     { kind: 'put-rule', rule: aRule('R1'), replaces: null, by: 'ai:operator' },
     {
       kind: 'check-action',

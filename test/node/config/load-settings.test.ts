@@ -223,6 +223,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_WEBHOOK_DISPATCH_CONCURRENCY: [['4096', 4096]],
   SVC_GOVERNANCE_FAIL_OPEN_ON_ERROR: [['1', true]],
   SVC_PERMISSIONS_MODE: [['advisory', 'advisory']],
+  SVC_SECRETS: [['warn', 'warn']],
   SVC_PASSPHRASE_FILE_ALLOW_LAX_PERMS: [['1', true]],
   SVC_SKILLS_IMPORT_ROOT: [['/in', '/in']],
   SVC_SKILLS_EXPORT_ROOT: [['/out', '/out']],
@@ -476,6 +477,11 @@ describe('the configuration file', () => {
     op = "memory_store"
     decision = "deny"
     reason = "no"
+    [secrets]
+    mode = "refuse"
+    [[secrets.namespaces]]
+    namespace_pattern = "vault/**"
+    mode = "off"
     [governance]
     operator_pubkey = "${'A'.repeat(43)}"
     require_operator_pubkey = true
@@ -553,6 +559,8 @@ describe('the configuration file', () => {
     hookAskTimeoutMs: 5000,
     webhookHmacSecret: 'secret:00ff00ff00ff00ff00ff00ff00ff00ff',
     permissionsMode: 'off',
+    secretsMode: 'refuse',
+    secretsNamespaces: [{ namespacePattern: 'vault/**', mode: 'off' }],
     signalDays: 8,
     actionKeptDays: 9,
     transcriptTtlSeconds: 100,
