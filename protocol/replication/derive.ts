@@ -27,7 +27,12 @@ export interface Derived {
 }
 
 /** Reasons that hold for the operation itself: it never has an effect here. */
-export const FINAL_REASONS: ReadonlySet<ParkReason> = new Set(['bad_signature', 'forked', 'not_home', 'secret']);
+export const FINAL_REASONS: ReadonlySet<ParkReason> = new Set([
+  'bad_signature',
+  'forked',
+  'not_home',
+  'secret',
+]);
 
 const placeOf = ({ origin, seq }: OperationPlace): OperationPlace => ({ origin, seq });
 const isFinal = ({ parked }: LoggedOperation): boolean => parked !== null && FINAL_REASONS.has(parked);
