@@ -61,7 +61,7 @@ export const TASKS: readonly Task[] = [
   },
   {
     title: 'Run a node',
-    often: words('serve doctor config encoder jobs gc repair'),
+    often: words('serve doctor config encoder jobs gc room repair'),
     also: words('init logs reembed calibrate bench'),
   },
   { title: 'Run several nodes', often: ['mesh'], also: [] },

@@ -30,6 +30,7 @@ import { withinAuthor } from './policies/author-scope.js';
 import { gatedAction } from './policies/gated-action.js';
 import { approvedPolicy, type Judge, policy } from './policies/policy.js';
 import { COMMANDS, type Command, type Outcomes } from './release.js';
+import { takesRoom } from './replication/make-room.js';
 import { guardRules } from './rules/guard-rules.js';
 import { emitEvents } from './webhooks/emit.js';
 
@@ -144,6 +145,7 @@ function* ruling({ declared, command }: Asked, context: DecisionContext): Decidi
   if (elsewhere !== null) return failed(elsewhere);
   if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))
     return fail('VALIDATION_FAILED', 'the row would hold more than other nodes take');
+  if (context.full === true && guarded.ok && asksForRoom(declared, guarded.value.mutations)) return noRoom();
   return audited(declared, command, guarded);
 }
 
@@ -188,6 +190,16 @@ const notReadable = ({ pendingId }: Approved) =>
     'PENDING_ACTION_STATE_INVALID',
     'this release cannot execute what the action holds; reject it and send a new request',
     { id: pendingId },
+  );
+
+/** True for changes that a caller asked for and that make the database larger; peers and the node itself go on. */
+const asksForRoom = ({ gate }: AnyDeclared, mutations: readonly Mutation[]): boolean =>
+  gate !== 'upkeep' && gate !== 'peer' && mutations.some(takesRoom);
+
+const noRoom = () =>
+  fail(
+    'STORAGE_FULL',
+    'the database takes all that [storage] max_bytes allows, and nothing may go for it; nothing was changed. Delete memories, or raise the limit: "mnemesh room" says what takes the room',
   );
 
 /** True for a write of a row that peers would not take, where they took the row before it. */

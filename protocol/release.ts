@@ -149,6 +149,7 @@ import { adoptPeerCommand } from './replication/adopt.js';
 import { applyOperationsCommand, retryParkedCommand } from './replication/apply-operations.js';
 import { beginEpochCommand } from './replication/begin-epoch.js';
 import { dropPayloadsCommand, noteIntegrityCommand } from './replication/integrity-commands.js';
+import { makeRoomCommand } from './replication/make-room.js';
 import * as replicationMutations from './replication/mutations.js';
 import type { ReplicationQueries } from './replication/queries.js';
 import * as replicationReads from './replication/reads.js';
@@ -351,6 +352,7 @@ const DECLARED = [
   beginEpochCommand,
   resetClockCommand,
   repairSubjectsCommand,
+  makeRoomCommand,
   noteIntegrityCommand,
   noteSuspectsCommand,
   settleSuspectsCommand,

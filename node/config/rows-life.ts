@@ -16,6 +16,17 @@ const extension = (value: number) => Math.min(Math.max(value, 0), TTL_CONFIGURED
 
 /** How long memories live. */
 export const LIFE_ROWS = {
+  storageMaxBytes: {
+    type: 'integer',
+    default: 0,
+    defaultDoc: '0, no limit',
+    unit: 'bytes',
+    min: 0,
+    convert: positive,
+    env: 'SVC_STORAGE_MAX_BYTES',
+    config: 'storage.max_bytes',
+    doc: 'What the rows of the embedded database may take. Near it, expired, archived, short and long unused memories go, in this order; at it, stores are refused. 0 sets no limit.',
+  },
   shortTtlSeconds: {
     type: 'integer',
     default: TTL_SECONDS.short,

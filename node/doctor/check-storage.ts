@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { SCHEMA_VERSION } from '../../protocol/base/schema-version.js';
+import { ROOM_WARN_SHARE } from '../../protocol/replication/room-limits.js';
 import { diskTrouble } from '../../storage/disk-failure.js';
 import { modeText, statOf } from '../config/file-modes.js';
 import { looseDatabase } from '../config/loose-modes.js';
@@ -37,11 +38,24 @@ export function checkStorage(settings: Settings, inspection: Inspection | null):
         `correct its owner or mode`,
       );
     }
+    checkRoom(settings.storageMaxBytes, file.size, section);
     if (inspection.ok) checkFacts(inspection.facts, dbPath, section);
     else checkUninspectable(inspection.problem, dbPath, section);
   }
   checkSideFiles(dbPath, file !== null, section);
   return section.done();
+}
+
+/** A file that is larger than its limit has free pages, or holds more than may go. */
+function checkRoom(maxBytes: number | null, fileBytes: number, section: SectionBuilder): void {
+  if (maxBytes === null) return;
+  section.fact('limit', sizeText(maxBytes));
+  if (fileBytes < maxBytes * ROOM_WARN_SHARE) return;
+  section.warn(
+    'ROOM_LOW',
+    `the file has ${sizeText(fileBytes)} of the ${sizeText(maxBytes)} that [storage] max_bytes allows: near it, memories go`,
+    '"mnemesh room" shows which go first; raise the limit, or delete what is not needed',
+  );
 }
 
 function checkDisk(folder: string, section: SectionBuilder): void {

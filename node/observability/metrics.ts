@@ -55,6 +55,10 @@ export class Metrics {
     'svc_memories_pending_reindex',
     'Memories whose texts wait to be indexed by the rules of this release',
   );
+  readonly #databaseUsed = this.#gauge(
+    'svc_database_used_bytes',
+    'Bytes of the embedded database that rows take, of `[storage] max_bytes`',
+  );
   readonly #databaseReachable = this.#gauge(
     'svc_database_reachable',
     '1 when the database answered the last question of its size, else 0',
@@ -216,6 +220,10 @@ export class Metrics {
   setDatabase(bytes: number | null): void {
     this.#databaseReachable.set(bytes === null ? 0 : 1);
     if (bytes !== null) this.#databaseBytes.set(bytes);
+  }
+
+  setDatabaseUsed(bytes: number): void {
+    this.#databaseUsed.set(bytes);
   }
 
   setWriterQueueDepth(commands: number): void {

@@ -96,6 +96,7 @@ import { memoryPromote } from './lifecycle/memory-promote.js';
 import { memoryReown } from './lifecycle/memory-reown.js';
 import { memoryUndoEdit } from './lifecycle/memory-undo-edit.js';
 import { memoryUpdate } from './lifecycle/memory-update.js';
+import { storageRoom } from './lifecycle/storage-room.js';
 import { agentBindKey, agentRevokeKey } from './meta/agent-key.js';
 import { bootFacts } from './meta/boot-facts.js';
 import { jobsCancel, jobsList, jobsPause, jobsResume, jobsShow } from './meta/jobs.js';
@@ -180,6 +181,7 @@ export const OPERATIONS: readonly Operation[] = [
   memoryLoadFamily,
   memorySmartLoad,
   memoryUpdate,
+  storageRoom,
   memoryDelete,
   memoryPromote,
   memoryReown,

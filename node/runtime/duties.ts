@@ -18,6 +18,7 @@ import { COORDINATION_DUTIES } from './coordination-duties.js';
 import { curatorCycles } from './curator-duty.js';
 import type { Duty } from './duty.js';
 import { erasures } from './erasure-duty.js';
+import { room } from './room-duty.js';
 import { sweepSkillUploads } from './skill-duties.js';
 import { sweepOffloads, sweepTranscripts } from './transcript-duties.js';
 
@@ -117,6 +118,7 @@ export const DUTIES: readonly Duty[] = [
   reindex,
   backfill,
   nearDuplicates,
+  room,
   sweepTranscripts,
   sweepOffloads,
   sweepSkillUploads,

@@ -42,6 +42,8 @@ export function gaugesChild(parts: GaugesParts): ChildSpec {
       touchesDropped = touches.dropped;
       const size = await storage.store.query({ kind: 'database-size' }, { lane: 'background' });
       metrics.setDatabase(size.ok ? size.value.db_size_bytes : null);
+      const used = await storage.store.query({ kind: 'used-room' }, { lane: 'background' });
+      if (used.ok && used.value.used_bytes !== null) metrics.setDatabaseUsed(used.value.used_bytes);
       const texts = await storage.store.query({ kind: 'text-index-progress' }, { lane: 'background' });
       if (texts.ok) metrics.setWaitingTexts(texts.value.waiting);
       const pendings = await storage.store.query(

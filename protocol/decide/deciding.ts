@@ -56,6 +56,8 @@ export interface DecisionContext {
   readonly nowMs: number;
   /** The same as a canonical instant. */
   readonly now: Instant;
+  /** True when the database takes what the operator allows it, so nothing may make it larger. */
+  readonly full?: boolean;
   /** What the settings of this node say to rules. */
   readonly policy: NodePolicy;
   /** The kinds that replicate. */

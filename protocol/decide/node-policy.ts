@@ -18,6 +18,7 @@ const DEFAULTS = {
   permissionRules: [] as readonly PermissionRule[],
   governanceFailOpenOnError: false,
   operatorPubkey: null as string | null,
+  storageMaxBytes: null as number | null,
 };
 export type PolicySettings = Readonly<typeof DEFAULTS>;
 
@@ -29,6 +30,7 @@ export function nodePolicy(settings: PolicySettings, session: string) {
     storageBytes: settings.maxStorageBytes,
     linksPerDay: settings.maxLinksPerDay,
     registrationsPerDay: settings.maxRegistrationsPerDay,
+    databaseBytes: settings.storageMaxBytes,
   };
   const { permissionsMode: mode, permissionRules } = settings;
   const governance: NodeGovernance = { mode, rules: permissionRules, failOpen, session };

@@ -46,6 +46,8 @@ export interface QuotaLimits {
 export interface NodeQuotas extends QuotaLimits {
   /** Registrations of new or changed agents, of all callers together. */
   readonly registrationsPerDay: number;
+  /** What the rows of the database may take; null for no limit. */
+  readonly databaseBytes: number | null;
 }
 
 /** What the signature of a rule stands in, and what it names; it covers the other members too. */

@@ -47,6 +47,11 @@ export const expiredMemories = defineRead<
   { readonly before: string; readonly limit: number },
   readonly MemoryRow[]
 >('expired-memories');
+/** Memories that go first when the database has reached its limit; none that a standard or a link names. */
+export const removableForRoom = defineRead<
+  { readonly step: 'expired' | 'short' | 'unused'; readonly unusedSince: Instant; readonly limit: number },
+  readonly MemoryRow[]
+>('removable-for-room');
 /** When the oldest recall in the ledger was observed. */
 export const oldestObservation = defineRead<void, string | null>('oldest-observation');
 /** What a recall answered that led to no memory yet, and that the agent made; null when there is none. */

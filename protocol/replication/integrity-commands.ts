@@ -6,8 +6,11 @@ import { appendAudit } from '../decide/mutations.js';
 import type { OperationPlace } from '../log/ranges.js';
 import { dropPayloads, noteIntegrity } from './mutations.js';
 
-/** `accepted`: rows that were accepted as they were. `reembed`: how far a call for new vectors came. */
-export type IntegrityName = 'scrub' | 'mesh' | 'reembed';
+/**
+ * `accepted`: rows that were accepted as they were. `reembed`: how far a call for new vectors came. `room`: what went when the
+ * database reached its limit.
+ */
+export type IntegrityName = 'scrub' | 'mesh' | 'reembed' | 'room';
 
 /** The last finding about the state of the rows. */
 export interface NoteIntegrity {

@@ -10,11 +10,14 @@ import type {
 import type { Scope } from '../log/scope.js';
 import type { Have, OperationPage, WireOperation } from '../log/wire-operation.js';
 import type { MemoryRow } from '../memory/memory.js';
+import type { AskRoom, PlanRoom, RoomPlan } from './make-room.js';
 import type { PeerParked, PeerProgress } from './peer-progress.js';
 import type { UsedNonce } from './used-nonce.js';
 
 /** Queries of replication, each with its answer. */
 export interface ReplicationQueries {
+  readonly 'plan-room': Ask<PlanRoom, RoomPlan>;
+  readonly 'used-room': Ask<AskRoom, { readonly used_bytes: number | null; readonly alone: boolean }>;
   readonly 'list-peer-progress': Ask<ListPeerProgress, PeerProgressAnswer>;
   readonly 'known-origins': Ask<KnownOrigins, KnownOriginsAnswer>;
   readonly 'read-operations': Ask<ReadOperations, ReadOperationsAnswer>;

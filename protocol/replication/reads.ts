@@ -69,6 +69,8 @@ export const namespacesOf = defineRead<Subject, readonly string[]>('subject-name
  * scope.
  */
 export const placesOf = defineRead<Subject, readonly SubjectPlace[]>('subject-places');
+/** True while no other node has written here or was written to. */
+export const writesAlone = defineRead<void, boolean>('writes-alone');
 /** All operations of a subject in the log; a payload that does not match its hash is null. */
 export const logOf = defineRead<Subject, readonly LoggedOperation[]>('subject-log');
 /** What the tables hold about a subject, which may be damaged. */

@@ -218,6 +218,8 @@ export class PostgresConnection implements Connection {
     this.prepare('SELECT setval(pg_get_serial_sequence(?, ?)::regclass, ?)').get(table, column, last);
   }
 
+  usedBytes = () => null;
+
   sizeBytes(): number {
     return this.prepare<[], number>('SELECT pg_database_size(current_database())').pluck().get()!;
   }

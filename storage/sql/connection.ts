@@ -75,6 +75,8 @@ export interface Connection {
   wipeFreed(): boolean;
   /** What the database takes on its disk. */
   sizeBytes(): number;
+  /** The part of it that rows take, while the rest waits for new ones; null where the engine does not say it. */
+  usedBytes(): number | null;
   /** One page of the engine's check of its own structures. */
   selfCheck(after: string | null): SelfCheckPage;
   /** Where the ends of the audit chain are kept; null for a database that is gone with its process. */

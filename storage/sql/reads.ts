@@ -43,6 +43,7 @@ import {
   memoryRead,
   oldestObservation,
   purgeableMemories,
+  removableForRoom,
   titleExpiryOf,
   titleRead,
   unusedRecallOf,
@@ -72,6 +73,7 @@ import {
   renamedWhole,
   storedSubject,
   subjectsBeyond,
+  writesAlone,
 } from '../../protocol/replication/reads.js';
 import { rulesOn } from '../../protocol/rules/reads.js';
 import {
@@ -93,6 +95,7 @@ import type { OperationLog } from './log.js';
 import { vectorOf } from './operation-rows.js';
 import { agentKey } from './queries/agents.js';
 import { countReflections, personaVersion } from './queries/personas.js';
+import { ALONE, removableSql } from './queries/room.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { memoryFromSql, SELECT_ROW, type SqlRow } from './rows.js';
 import { RuleReads } from './rule-reads.js';
@@ -114,6 +117,8 @@ export class DecisionReads {
   private readonly byTitle;
   private readonly titleExpiry;
   private readonly expired;
+  private readonly removable;
+  private readonly alone;
   private readonly oldestObservation;
   private readonly recalled;
   private readonly owner;
@@ -157,6 +162,12 @@ export class DecisionReads {
       `SELECT ${SELECT_ROW} FROM memories m WHERE m.expires_at IS NOT NULL AND m.expires_at <= ?
          AND m.namespace <> '${AGENTS_NAMESPACE}' AND ${NO_SUSPECT} ORDER BY m.expires_at LIMIT ?`,
     );
+    this.removable = {
+      expired: db.prepare<[object], SqlRow>(removableSql('expired', SELECT_ROW)),
+      short: db.prepare<[object], SqlRow>(removableSql('short', SELECT_ROW)),
+      unused: db.prepare<[object], SqlRow>(removableSql('unused', SELECT_ROW)),
+    };
+    this.alone = db.prepare<[], number>(ALONE).pluck();
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
     );
@@ -199,6 +210,11 @@ export class DecisionReads {
       handles(titleExpiryOf, ({ title, namespace }) =>
         titles.isFree(title, namespace) ? null : (this.titleExpiry.get(title, namespace) ?? null),
       ),
+      handles(removableForRoom, ({ step, unusedSince, limit }, { now }) =>
+        this.removable[step]
+          .all({ ...(step === 'unused' ? { unusedSince } : {}), now, limit })
+          .map(memoryFromSql),
+      ),
       handles(expiredMemories, ({ before, limit }) => this.expired.all(before, limit).map(memoryFromSql)),
       handles(quotaUseOf, ({ holder, namespace }) => this.quotas.use(holder, namespace)),
       handles(writtenBytes, ({ holder }, { now }) => this.quotas.written(holder, now)),
@@ -225,6 +241,7 @@ export class DecisionReads {
       handles(historyOf, (subject) => subjects.history(subject)),
       handles(namespacesOf, (subject) => subjects.namespaces(subject)),
       handles(placesOf, (subject) => subjects.places(subject)),
+      handles(writesAlone, () => this.alone.get() === 1),
       handles(logOf, (subject) => this.flushedLog(subject)),
       handles(storedSubject, (subject) => subjects.stored(subject)),
       handles(subjectsBeyond, ({ origin, seq }) => subjects.subjectsBeyond(origin, seq)),

@@ -208,6 +208,7 @@ export class Writer {
       policy: this.policy,
       kinds: this.kinds,
       ruleTrust: this.ruleTrust,
+      full: this.isFull(),
     };
     const before = this.log.own();
     const decision = runDecision(command, context, this.chain, (request) => this.answer(request, context));
@@ -217,6 +218,12 @@ export class Writer {
     return origin === before.origin && seq > before.seq
       ? { ...result, appended: { origin, first: before.seq + 1, last: seq } }
       : result;
+  }
+
+  /** True when the database takes what the operator allows it. */
+  private isFull(): boolean {
+    const maxBytes = this.policy.quota.databaseBytes;
+    return maxBytes !== null && (this.db.usedBytes() ?? 0) >= maxBytes;
   }
 
   /**

@@ -20,6 +20,7 @@ export class SqliteConnection extends Database implements Connection {
   #texts: TextRows | null = null;
   #dataVersion: Database.Statement<[], number> | null = null;
   #wiper: FreedSpace | null = null;
+  #used: Database.Statement<[], number> | null = null;
   #lastNumber: Database.Statement<[string], number> | null = null;
 
   beginWrite(): void {
@@ -114,6 +115,14 @@ export class SqliteConnection extends Database implements Connection {
   wipeFreed(): boolean {
     this.#wiper ??= new FreedSpace(this);
     return this.#wiper.wipe();
+  }
+
+  usedBytes(): number {
+    this.#used ??= this.prepare<[], number>(
+      `SELECT (page_count - freelist_count) * page_size
+       FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+    ).pluck();
+    return this.#used.get() ?? 0;
   }
 
   sizeBytes(): number {

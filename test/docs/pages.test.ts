@@ -30,6 +30,10 @@ const PAGES: Readonly<Record<string, Expected>> = {
     ['recall "deploy job"', /\[redacted:github-token\]/],
     ['SVC_SECRETS=refuse', /content holds a secret \(github-token\)[\s\S]*exit code 1/],
   ],
+  'room.md': [
+    ['mnemesh room\n', /enough/],
+    ['room --json', /"max_bytes": ?500000000[\s\S]*"used_bytes"/],
+  ],
   'scale.md': [['recall "when', /equal[\s\S]*Deploy window[\s\S]*No memories/i]],
   'facts.md': [
     ['recall "where', /Office since 2024[\s\S]*\(ended\)[\s\S]*Office until 2024 \(ended\)[\s\S]*until 2024/],

@@ -14,7 +14,13 @@ import { temporaryFolder } from '../support/daemon-process.js';
 import { storing } from '../support/memories.js';
 
 const MIDNIGHT = Date.parse('2026-07-02T00:00:00.000Z');
-const quota = { memoriesPerDay: 3, storageBytes: 1e9, linksPerDay: 1, registrationsPerDay: 1 };
+const quota = {
+  memoriesPerDay: 3,
+  storageBytes: 1e9,
+  linksPerDay: 1,
+  registrationsPerDay: 1,
+  databaseBytes: null,
+};
 
 describe('the quotas at the end of a day', () => {
   const folder = temporaryFolder('quota-day');

@@ -18,7 +18,13 @@ export const tenant = (agentId: string): Viewer => ({ all: false, agentId, asNam
 /** The policy of a node with quotas that nothing reaches. */
 export const UNLIMITED: NodePolicy = {
   ...DEFAULT_NODE_POLICY,
-  quota: { memoriesPerDay: 1e12, storageBytes: 1e15, linksPerDay: 1e12, registrationsPerDay: 1e12 },
+  quota: {
+    memoriesPerDay: 1e12,
+    storageBytes: 1e15,
+    linksPerDay: 1e12,
+    registrationsPerDay: 1e12,
+    databaseBytes: null,
+  },
 };
 
 /** A plain memory with the given fields changed. */

@@ -294,6 +294,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     { requiredKeys: [] },
   ),
   memory_gc: fc.constant({}),
+  storage_room: fc.constant({}),
   memory_consolidate: fc.record(
     {
       ids: mostly(fc.array(id, { minLength: 1, maxLength: 4 }), ['#0'], ['#0', '#0']),

@@ -61,6 +61,7 @@ import { readRanked, searchMemories } from './recall.js';
 import { exportRecords, readRecords } from './records.js';
 import { reflectionOrigin } from './reflections.js';
 import { findOperation, knownOrigins, listNonces, readHeaders, readOperations } from './replication.js';
+import { planRoom, usedRoom } from './room.js';
 import { listPolicies } from './rules.js';
 import {
   integrityNotes,
@@ -220,6 +221,8 @@ export const ANSWERS: {
   'current-owner': lookup(currentOwner),
   'schema-version': lookup(schemaVersion),
   'database-size': lookup(databaseSize),
+  'plan-room': scan(planRoom),
+  'used-room': lookup(usedRoom),
   engines: lookup(engines),
   'log-position': lookup(logPosition),
   'namespace-ids': { ...scan(namespaceIds), isLookup: ({ below }) => below === null },

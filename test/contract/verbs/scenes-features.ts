@@ -743,6 +743,8 @@ export const SERVICES: Scene = {
       { kind: 'schema-version' },
       { kind: 'engines' },
       { kind: 'database-size' },
+      { kind: 'used-room' },
+      { kind: 'plan-room', unusedSince: LATER, now: LATER },
       { kind: 'log-position' },
     ],
   ],

@@ -562,6 +562,8 @@ export const MEMORIES: readonly Scene[] = [
         by: 'ai:operator',
       },
       { kind: 'expire-memories', limit: 10, archive: true },
+      { kind: 'make-room', step: 'short', unusedSince: LATER, limit: 10 },
+      { kind: 'make-room', step: 'unused', unusedSince: LATER, limit: 10 },
       { kind: 'prune-observations', before: LATER, limit: 10 },
       {
         kind: 'observe-confidence',

@@ -11,7 +11,7 @@ export interface Scene {
 }
 
 /** The row numbers and the sizes are each engine's own. */
-const OWN = new Set(['rid', 'throughRid', 'db_size_bytes']);
+const OWN = new Set(['rid', 'throughRid', 'db_size_bytes', 'used_bytes', 'file_bytes']);
 
 /** Ids that are drawn; those of the scenes begin with zeros. */
 const DRAWN = /^(?!00000000)[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -164,6 +164,10 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
   SVC_MAX_STORAGE_BYTES: [['7', 7]],
   SVC_MAX_LINKS_PER_DAY: [['7', 7]],
   SVC_MAX_REGISTRATIONS_PER_DAY: [['7', 7]],
+  SVC_STORAGE_MAX_BYTES: [
+    ['0', null],
+    ['1000000', 1_000_000],
+  ],
   SVC_OBSERVATIONS_TTL_DAYS: [['7', 7]],
   SVC_AUTO_CONFIDENCE: [['1', true]],
   SVC_CONFIDENCE_DECAY: [['1', true]],
@@ -346,6 +350,7 @@ describe('the configuration file', () => {
     [storage]
     archive_max_days = 30
     max_memory_mb = 12
+    max_bytes = 5000000
     observations_ttl_days = 3
     scrub_interval_days = 2
     payload_retention_days = 30
@@ -590,6 +595,7 @@ describe('the configuration file', () => {
     maxLinksPerDay: 12,
     maxRegistrationsPerDay: 13,
     observationsTtlDays: 3,
+    storageMaxBytes: 5_000_000,
     logLevel: 'error',
     logToFiles: true,
     logDir: '/file/logs',

@@ -143,7 +143,13 @@ describe('the ledger of written bytes', () => {
         busyTimeoutMs: 1000,
       }),
     );
-    const quota = { memoriesPerDay: 100, storageBytes: 2000, linksPerDay: 1, registrationsPerDay: 3 };
+    const quota = {
+      memoriesPerDay: 100,
+      storageBytes: 2000,
+      linksPerDay: 1,
+      registrationsPerDay: 3,
+      databaseBytes: null,
+    };
     const policy = { ...DEFAULT_NODE_POLICY, quota };
     const reportBug = (error: unknown) => {
       throw error;

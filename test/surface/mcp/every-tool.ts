@@ -263,6 +263,7 @@ export class EveryTool {
     await this.call('memory_consolidate', { ids: [gone, third], title: 'Both', summary: 's' });
     await this.call('memory_forget', { namespace: 'nowhere' });
     await this.call('memory_gc', { dry_run: true });
+    await this.call('storage_room');
     await this.call('memory_archive_purge');
     await this.call('memory_get', { id });
   }

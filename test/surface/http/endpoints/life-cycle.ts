@@ -29,6 +29,16 @@ export const lifeCycle: readonly EndpointRow[] = [
     holds: { deleted: 0 },
   },
   { section: '4.4', what: 'gc for others', method: 'POST', path: '/gc', ...NO_ADMIN },
+  { section: '4.4', what: 'room for others', method: 'GET', path: '/room', ...NO_ADMIN },
+  {
+    section: '4.4',
+    what: 'room',
+    method: 'GET',
+    path: '/room',
+    as: ROOT,
+    status: 200,
+    holds: { state: 'no limit', max_bytes: null },
+  },
   {
     section: '4.4',
     what: 'gc',
