@@ -134,6 +134,7 @@ import { settlePendingCommand, votePendingCommand } from './policies/decide-pend
 import { dropDecidedCommand } from './policies/drop-decided.js';
 import { endSessionsCommand, forgetDecisionCommand } from './policies/forget-decision.js';
 import { lookAtActionCommand } from './policies/look-at-action.js';
+import { noteLimitedReadCommand } from './policies/note-limited-read.js';
 import { noteSchemaDenialCommand } from './policies/note-schema-denial.js';
 import { noteSecretCommand } from './policies/note-secret.js';
 import { pendingKind } from './policies/pending-kind.js';
@@ -326,6 +327,7 @@ const DECLARED = [
   noteVetoCommand,
   noteSchemaDenialCommand,
   noteSecretCommand,
+  noteLimitedReadCommand,
   beginModelCallCommand,
   endModelCallCommand,
   beginJobCommand,

@@ -22,6 +22,7 @@ import type { SemanticIndex } from '../semantics/semantic-index.js';
 import type { TokenCounter } from '../semantics/token-counter.js';
 import type { Examination } from './examination.js';
 import type { PolicyOutcome } from './governance-hooks.js';
+import type { ReadLimiter } from './read-limits.js';
 
 export type Surface = 'http' | 'mcp' | 'cli';
 
@@ -113,6 +114,8 @@ export interface ReadServices {
   readonly verifications: Verifications;
   readonly storeAdvice: StoreAdvice;
   readonly hooks: Hooks;
+  /** Says what rules keep from reads. */
+  readonly reads: ReadLimiter;
   /** Looks for secrets in what is stored. */
   readonly screen: Screen;
   readonly settings: Settings;

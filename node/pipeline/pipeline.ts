@@ -81,13 +81,13 @@ function outcomeOf(answer: Answer): TracedOutcome {
   return { code, isFault: ERRORS[code].http >= 500 };
 }
 
-async function run(operation: Operation, request: Request, services: Services): Promise<Answer> {
+async function run(operation: Operation, given: Request, services: Services): Promise<Answer> {
   try {
     // This check comes first, so that a caller without the right to an operation learns nothing of its other checks.
-    if (operation.guards.admin === true && request.surface === 'http' && !request.caller.admin) {
+    if (operation.guards.admin === true && given.surface === 'http' && !given.caller.admin) {
       return fail('ADMIN_REQUIRED', 'admin role required');
     }
-    const parsed = parseInput(operation, request.input, request.unknownFields);
+    const parsed = parseInput(operation, given.input, given.unknownFields);
     if (!parsed.ok) return failed(parsed.error);
 
     const replication = operation.effect === 'write' ? services.replication : undefined;
@@ -96,6 +96,15 @@ async function run(operation: Operation, request: Request, services: Services): 
     if (ahead !== null) return failed(ahead);
 
     const nowMs = services.clock.nowMs();
+    const seeing = await services.reads.limited(
+      given.caller,
+      operation.name,
+      parsed.value,
+      services,
+      instantFromMs(nowMs),
+    );
+    if (!seeing.ok) return failed(seeing.error);
+    const request = seeing.value === given.caller ? given : { ...given, caller: seeing.value };
     const screen = screenOf(operation, request, nowMs, services);
     const input = await screened(operation, parsed.value, request, screen);
     if (!input.ok) return failed(input.error);

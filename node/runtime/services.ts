@@ -1,6 +1,7 @@
 import type { MachineIdentity } from '../identity/machine-key.js';
 import { TellingStore } from '../operations/telling-store.js';
 import type { Services } from '../pipeline/call.js';
+import { ReadLimiter } from '../pipeline/read-limits.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { Screen } from '../secrets/screen.js';
 import { AdviceBudget } from './advice-budget.js';
@@ -33,6 +34,7 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   const { peerId } = identity;
   return {
     ...own,
+    reads: new ReadLimiter({ settings: own.settings, crypto: systemCrypto }),
     screen: new Screen(own.settings, own.onSecret),
     store: new TellingStore(own.store, {
       ...{ hooks, isMember, peerId, settings: own.settings },

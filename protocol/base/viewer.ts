@@ -8,6 +8,8 @@ export interface Viewer {
   readonly agentId: AgentId | null;
   /** The caller's namespace position (`as_agent`) for the scopes team, unit and org. */
   readonly asNamespace: string | null;
+  /** Regular expressions of namespaces that rules keep from it; absent for one that no rule limits. */
+  readonly withheld?: readonly string[];
 }
 
 /** Whether agents are registered. */

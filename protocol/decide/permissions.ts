@@ -13,6 +13,7 @@ export const PERMISSION_OPS = [
   'memory_archive',
   'memory_consolidate',
   'memory_replay',
+  'memory_read',
 ] as const;
 export type PermissionOp = (typeof PERMISSION_OPS)[number];
 

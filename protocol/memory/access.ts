@@ -1,5 +1,6 @@
 import type { AgentId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import { isWithheld } from '../base/withheld.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
 import { addresseeOf, ownerOf } from '../identity/owner.js';
 import type { Memory } from './memory.js';
@@ -25,6 +26,7 @@ const SCOPE_LEVELS: ReadonlyMap<unknown, number> = new Map([
  * An invisible row is treated as absent by every decision.
  */
 export function isVisible(memory: Pick<Memory, 'namespace' | 'metadata'>, viewer: Viewer): boolean {
+  if (viewer.withheld !== undefined && isWithheld(viewer, memory.namespace)) return false;
   if (viewer.all) return true;
   const scope = memory.metadata['scope'];
   if (scope === undefined || scope === null || scope === 'collective') return true;

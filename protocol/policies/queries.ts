@@ -1,6 +1,7 @@
 import type { Ask } from '../base/ask.js';
 import type { AgentId, Instant, SubjectId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import type { Rule } from '../rules/rule-kind.js';
 import type { PendingAction, PendingState } from './pending-kind.js';
 
 /** Questions about governance. */
@@ -22,6 +23,8 @@ export interface GovernanceQueries {
   readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
   readonly 'approval-events': Ask<ApprovalEvents, ApprovalEventPage>;
   readonly 'is-registered': Ask<AskRegistered, { readonly registered: boolean }>;
+  /** The rules about reads; empty on most nodes. */
+  readonly 'rules-for-reads': Ask<{ readonly kind: 'rules-for-reads' }, { readonly rules: readonly Rule[] }>;
   readonly 'list-policies': Ask<
     ListPolicies,
     { readonly policies: readonly NamespacePolicy[]; readonly count: number }

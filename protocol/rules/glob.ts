@@ -34,6 +34,15 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return reached[text.length] === 1;
 }
 
+/** A pattern as the source of a regular expression, without its ends; SQLite's and PostgreSQL's read it alike. */
+export const globSource = (pattern: string): string =>
+  partsOf(pattern)
+    .map(({ literal, star }) => {
+      const plain = literal.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+      return plain + (star === 'none' ? '' : star === 'any' ? '.*' : '[^/]*');
+    })
+    .join('');
+
 /** How exact a pattern is: the letters before its first star. */
 export const literalLength = (pattern: string): number =>
   pattern.includes('*') ? pattern.indexOf('*') : pattern.length;

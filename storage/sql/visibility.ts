@@ -24,21 +24,34 @@ const SHARED_SCOPES = LEVELS_UP.map(([scope]) => `'${scope}'`).join(', ');
 
 /**
  * The only gate of every read: the rows of `memories`, under the alias `row`, that exist for a viewer at an instant
- * (decisions, "visibility"). Expired rows are hidden from every viewer. The SQL text depends only on `viewer.all` and
- * the alias, so a statement is prepared once; the parameters are named `gate_now`, `gate_agent` and `gate_lineage`.
+ * (decisions, "visibility"). Expired rows are hidden from every viewer. The SQL text depends only on `viewer.all`,
+ * on whether rules limit the viewer, and on the alias, so a statement is prepared once; the parameters are named `gate_now`, `gate_agent` and `gate_lineage`.
  *
  * Decision: a row with a shared scope whose namespace has no such level above it is visible only to its owner.
  */
 export function visibleRows(row: string, viewer: Viewer, now: string): SqlFragment {
-  const alive = `(${row}.expires_at IS NULL OR ${row}.expires_at > @gate_now)`;
-  if (viewer.all) return { sql: alive, parameters: { gate_now: now } };
+  const { sql: given, parameters: kept } = givenRows(row, viewer);
+  const alive = `((${row}.expires_at IS NULL OR ${row}.expires_at > @gate_now)${given})`;
+  if (viewer.all) return { sql: alive, parameters: { gate_now: now, ...kept } };
   const { sql, parameters } = readableRows(row, viewer);
-  return { sql: `(${alive} AND ${sql})`, parameters: { gate_now: now, ...parameters } };
+  return { sql: `(${alive} AND ${sql})`, parameters: { gate_now: now, ...kept, ...parameters } };
 }
 
 /** The same gate for archived rows, which an expiry does not hide: `archived_memories` under the alias `row`. */
 export function visibleArchived(row: string, viewer: Viewer): SqlFragment {
-  return viewer.all ? { sql: 'TRUE', parameters: {} } : readableRows(row, viewer);
+  const { sql: given, parameters: kept } = givenRows(row, viewer);
+  if (viewer.all) return { sql: `(TRUE${given})`, parameters: kept };
+  const { sql, parameters } = readableRows(row, viewer);
+  return { sql: `(${sql}${given})`, parameters: { ...kept, ...parameters } };
+}
+
+/** Leaves out the rows of namespaces that rules keep from the viewer; most viewers have none. */
+function givenRows(row: string, { withheld }: Viewer): SqlFragment {
+  if (withheld === undefined) return { sql: '', parameters: {} };
+  return {
+    sql: ` AND NOT EXISTS (SELECT 1 FROM json_each(@gate_withheld) AS kept WHERE regexp_like(${row}.namespace, kept.value))`,
+    parameters: { gate_withheld: JSON.stringify(withheld) },
+  };
 }
 
 function readableRows(row: string, viewer: Viewer): SqlFragment {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { fail, type Result } from '../../protocol/base/result.js';
+import { regexpLike } from '../../protocol/base/withheld.js';
 import { diskFailure } from '../disk-failure.js';
 import type { SelfCheckPage } from '../port.js';
 import { AuditHeadFile, auditHeadPath } from '../sql/audit-head.js';
@@ -22,6 +23,14 @@ export class SqliteConnection extends Database implements Connection {
   #wiper: FreedSpace | null = null;
   #used: Database.Statement<[], number> | null = null;
   #lastNumber: Database.Statement<[string], number> | null = null;
+
+  constructor(path?: string | Buffer, options?: Database.Options) {
+    super(path, options);
+    // PostgreSQL has it.
+    this.function('regexp_like', { deterministic: true }, (text: unknown, source: unknown) =>
+      regexpLike(String(text), String(source)) ? 1 : 0,
+    );
+  }
 
   beginWrite(): void {
     this.#begin ??= this.prepare('BEGIN IMMEDIATE');

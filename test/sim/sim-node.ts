@@ -10,6 +10,7 @@ import type { Answer } from '../../node/pipeline/answer.js';
 import type { Services } from '../../node/pipeline/call.js';
 import type { Operation } from '../../node/pipeline/operation.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
+import { ReadLimiter } from '../../node/pipeline/read-limits.js';
 import { RememberedSessions } from '../../node/runtime/recall-sessions.js';
 import { DeferredTouches } from '../../node/runtime/touch-queue.js';
 import { RememberedVerifications } from '../../node/runtime/verifications.js';
@@ -227,6 +228,7 @@ export class SimNode {
       touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
       recallSessions: new RememberedSessions(),
       hooks: NO_HOOKS,
+      reads: new ReadLimiter({ settings, crypto: keys.crypto }),
       screen: new Screen(settings),
       verifications: new RememberedVerifications(),
       storeAdvice: { begin: () => true, end: () => undefined, within: (look) => look },

@@ -1,4 +1,5 @@
 import type { Registry, Viewer } from '../../../protocol/base/viewer.js';
+import { isWithheld } from '../../../protocol/base/withheld.js';
 import type { Condition, Find, FindValue, Where } from '../../../protocol/kinds/find.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { LocalKind } from '../../../protocol/kinds/local-kind.js';
@@ -79,6 +80,10 @@ export function localSource<R extends object>(kind: LocalKind<R>): RowSource<R> 
   };
 }
 
+/** True for a row of a namespace that rules keep from the viewer. */
+const isKept = (viewer: Viewer, { namespace }: SqlRow): boolean =>
+  typeof namespace === 'string' && isWithheld(viewer, namespace);
+
 /** Finds rows on one connection. */
 export class FindRows {
   constructor(private readonly statements: Statements) {}
@@ -100,6 +105,7 @@ export class FindRows {
       const row = this.rowOf(source, sql, find);
       if (row === null) continue;
       if (seen !== null && !source.isVisible(row, seen.viewer, isRegistered)) continue;
+      if (seen?.viewer.withheld !== undefined && isKept(seen.viewer, sql)) continue;
       left -= 1;
       yield { row, sql };
     }

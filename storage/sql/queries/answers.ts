@@ -62,7 +62,7 @@ import { exportRecords, readRecords } from './records.js';
 import { reflectionOrigin } from './reflections.js';
 import { findOperation, knownOrigins, listNonces, readHeaders, readOperations } from './replication.js';
 import { planRoom, usedRoom } from './room.js';
-import { listPolicies } from './rules.js';
+import { listPolicies, rulesForReads } from './rules.js';
 import {
   integrityNotes,
   listSuspects,
@@ -179,6 +179,7 @@ export const ANSWERS: {
   'excepted-namespaces': scan(exceptedNamespaces),
   'removed-standards': scan(removedStandards),
   'count-namespaces': scan(countNamespaces),
+  'rules-for-reads': lookup(rulesForReads),
   'list-policies': scan(listPolicies),
 
   'list-pendings': scan(listPendings),

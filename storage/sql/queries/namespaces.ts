@@ -12,7 +12,7 @@ export function countNamespaces(
   // `0` follows `/`, so this is the prefix and all that lies under it.
   const within =
     prefix === null ? 'TRUE' : `(n.name = @prefix OR (n.name > @prefix || '/' AND n.name < @prefix || '0'))`;
-  const sql = viewer.all ? countsOfAll(within) : countsWithin(within, gate);
+  const sql = viewer.all && viewer.withheld === undefined ? countsOfAll(within) : countsWithin(within, gate);
   const rows = statements
     .get(sql)
     .all({ ...gate.parameters, ...(prefix === null ? {} : { prefix }) }) as NamespaceCount[];

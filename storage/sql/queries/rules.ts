@@ -1,10 +1,21 @@
+import { RULES_MAX } from '../../../protocol/base/rule-limits.js';
 import { standardKind } from '../../../protocol/memory/standard-kind.js';
 import type { ListPolicies, NamespacePolicy } from '../../../protocol/policies/queries.js';
 import type { Answers } from '../../../protocol/release.js';
+import { ruleKind } from '../../../protocol/rules/rule-kind.js';
 import { recordSource } from '../kinds/find-rows.js';
 import type { QueryParts } from './query-parts.js';
 
 const STANDARDS = recordSource(standardKind);
+
+const RULES = recordSource(ruleKind);
+const ABOUT_READS = { rule_kind: 'read_action' };
+
+/** The rules about reads. A look for one row is much cheaper than a list, and most databases hold none. */
+export function rulesForReads({ find }: Pick<QueryParts, 'find'>): Answers['rules-for-reads'] {
+  if (!find.any(RULES, ABOUT_READS)) return { rules: [] };
+  return { rules: [...find.rows(RULES, { where: ABOUT_READS, limit: RULES_MAX })].map(({ row }) => row) };
+}
 
 /** Throws DamagedRowError for a policy that cannot be read. */
 export function listPolicies(

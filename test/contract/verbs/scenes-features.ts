@@ -574,6 +574,11 @@ export const GOVERNANCE: Scene = {
       ...{ kind: 'note-secret', agentId: 'ai:alice', operation: 'memory_store', namespace: 'team' },
       ...{ outcome: 'redacted', found: [{ field: 'content', kind: 'jwt' }] },
     },
+    {
+      ...{ kind: 'note-limited-read', agentId: 'ai:alice', operation: 'memory_list' },
+      ...{ rules: ['R9'], mode: 'enforce' },
+    },
+    { kind: 'rules-for-reads' },
     { kind: 'put-rule', rule: aRule('R1'), replaces: null, by: 'ai:operator' },
     {
       kind: 'check-action',

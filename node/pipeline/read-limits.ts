@@ -1,0 +1,73 @@
+import type { Instant } from '../../protocol/base/meanings.js';
+import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { nodePolicy } from '../../protocol/decide/node-policy.js';
+import type { RuleTrust } from '../../protocol/decide/permissions.js';
+import { dayOf } from '../../protocol/identity/quota.js';
+import { trustOf } from '../../protocol/rules/rule-signature.js';
+import { limitsOfPermissions, limitsOfRules, type ReadAction } from '../../protocol/rules/rules-for-reads.js';
+import type { Caller } from '../identity/caller.js';
+import type { Services } from './call.js';
+
+type Parts = Pick<Services, 'store' | 'settings' | 'crypto' | 'log'>;
+
+/** Notes that are remembered, so that a day has one of each. */
+const NOTED_MAX = 10_000;
+
+/**
+ * What rules keep from the reads of a caller: rows of namespaces that then do not exist for the call, in no list, count, page or
+ * walk, and not as what a write names. The operator of the machine, who sets the rules, is not limited.
+ */
+export class ReadLimiter {
+  readonly #permissions: Services['settings']['permissionRules'];
+  readonly #trust: RuleTrust;
+  readonly #noted = new Set<string>();
+
+  constructor({ settings, crypto }: Pick<Parts, 'settings' | 'crypto'>) {
+    this.#permissions =
+      settings.permissionsMode === 'off'
+        ? []
+        : settings.permissionRules.filter(({ op }) => op === 'memory_read');
+    this.#trust = trustOf(nodePolicy(settings, '').rules, crypto);
+  }
+
+  /** The caller as the rules let it see. Without such rules it costs one look into an index. */
+  async limited(
+    caller: Caller,
+    operation: string,
+    input: Readonly<Record<string, unknown>>,
+    { store, settings, log }: Parts,
+    now: Instant,
+  ): Promise<Result<Caller>> {
+    const { all, agentId: seen } = caller.viewer;
+    if (all && seen === null) return ok(caller);
+    const found = await store.query({ kind: 'rules-for-reads' });
+    if (!found.ok) return failed(found.error);
+    const { rules } = found.value;
+    if (rules.length === 0 && this.#permissions.length === 0) return ok(caller);
+    const words = input['context'] ?? input['query'];
+    const read: ReadAction = { operation, agentId: seen, query: typeof words === 'string' ? words : null };
+    const ofRules = limitsOfRules(rules, read, this.#trust);
+    const ofNode = limitsOfPermissions(this.#permissions, read);
+    const isAdvisory = settings.permissionsMode === 'advisory';
+    const note = (named: readonly string[], mode: 'enforce' | 'advisory') => {
+      const key = `${dayOf(now)}\n${caller.agentId}\n${operation}\n${mode}\n${named.join('\n')}`;
+      if (named.length === 0 || this.#noted.has(key)) return;
+      if (this.#noted.size >= NOTED_MAX) this.#noted.clear();
+      this.#noted.add(key);
+      const noting = {
+        kind: 'note-limited-read',
+        agentId: caller.agentId,
+        operation,
+        rules: named,
+        mode,
+      } as const;
+      void store.execute(noting, { lane: 'background' }).then((noted) => {
+        if (!noted.ok) log.error({ code: noted.error.code }, 'a limited read could not be recorded');
+      });
+    };
+    note(ofRules.rules, 'enforce');
+    note(ofNode.rules, isAdvisory ? 'advisory' : 'enforce');
+    const withheld = [...ofRules.withheld, ...(isAdvisory ? [] : ofNode.withheld)];
+    return ok(withheld.length === 0 ? caller : { ...caller, viewer: { ...caller.viewer, withheld } });
+  }
+}
