@@ -1,14 +1,21 @@
 import type { Instant } from '../../protocol/base/meanings.js';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
+import type { Crypto, Log } from '../../protocol/base/seams.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { RuleTrust } from '../../protocol/decide/permissions.js';
 import { dayOf } from '../../protocol/identity/quota.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
 import { limitsOfPermissions, limitsOfRules, type ReadAction } from '../../protocol/rules/rules-for-reads.js';
+import type { Store } from '../../storage/port.js';
+import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';
-import type { Services } from './call.js';
 
-type Parts = Pick<Services, 'store' | 'settings' | 'crypto' | 'log'>;
+interface Parts {
+  readonly store: Store;
+  readonly settings: Settings;
+  readonly crypto: Crypto;
+  readonly log: Log;
+}
 
 /** Notes that are remembered, so that a day has one of each. */
 const NOTED_MAX = 10_000;
@@ -18,7 +25,7 @@ const NOTED_MAX = 10_000;
  * walk, and not as what a write names. The operator of the machine, who sets the rules, is not limited.
  */
 export class ReadLimiter {
-  readonly #permissions: Services['settings']['permissionRules'];
+  readonly #permissions: Settings['permissionRules'];
   readonly #trust: RuleTrust;
   readonly #noted = new Set<string>();
 
