@@ -199,7 +199,7 @@ const asksForRoom = ({ gate }: AnyDeclared, mutations: readonly Mutation[]): boo
 const noRoom = () =>
   fail(
     'STORAGE_FULL',
-    'the database takes all that [storage] max_bytes allows, and nothing may go for it; nothing was changed. Delete memories, or raise the limit: "mnemesh room" says what takes the room',
+    'the database takes all that [storage] max_bytes allows; nothing was changed. "mnemesh room" says what takes the room; where no daemon runs, "mnemesh gc" makes some',
   );
 
 /** True for a write of a row that peers would not take, where they took the row before it. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dropReceipts } from '../../../actors/maintenance/drop-receipts.js';
+import { makeRoom } from '../../../actors/maintenance/room.js';
 import { unpinRemoved } from '../../../actors/maintenance/unpin-removed.js';
 import * as limits from '../../../protocol/base/limits.js';
 import { failed, ok } from '../../../protocol/base/result.js';
@@ -57,6 +58,12 @@ export const memoryGc = defineOperation({
     const unpinned = await unpinRemoved(store);
     if (!unpinned.ok) return failed(unpinned.error);
     const dropped = await dropReceipts(store);
+    // Where no process owns the database, nothing else makes room in it.
+    const made =
+      settings.storageMaxBytes === null
+        ? ok(null)
+        : await makeRoom(store, settings.storageMaxBytes, call.services.clock.nowMs());
+    if (!made.ok) return failed(made.error);
     return dropped.ok ? ok({ expired_deleted: removed.value, dry_run: false }) : failed(dropped.error);
   },
 });
