@@ -12,6 +12,7 @@ import { CallScreen } from './call-screen.js';
 import { CallStore } from './call-store.js';
 import { clockProblem } from './clock-problem.js';
 import { GovernedStore } from './governed-store.js';
+import { hookedAnswer } from './hooked-answer.js';
 import { afterRun, beforeRun, hooksOf } from './hooked-call.js';
 import { keyedRandom } from './keyed-random.js';
 import type { Operation } from './operation.js';
@@ -243,7 +244,7 @@ async function runAttested(
     }
   }
   const result = await operation.run(call, input);
-  const answer: Answer = result.ok ? ok(result.value as Record<string, unknown>) : answerOf(result.error);
+  const answer = await shownAnswer(operation, result, hookRun);
   if (!answer.ok) return answer;
   if (around !== null && answer.waits !== true) {
     // Their reads have no part in the deadline of the caller.
@@ -259,6 +260,18 @@ async function runAttested(
       ? onlyHere(own, services.settings.quorumWrites)
       : await withQuorum(own, replication, services, deadlineMs);
   return { ...answer, value: { ...answer.value, ...replicated } };
+}
+
+/** The answer to what an operation came to; that of a read is what hooks leave of it. */
+async function shownAnswer(
+  { effect, name }: Operation,
+  result: Result<unknown>,
+  hookRun: HookRun,
+): Promise<Answer> {
+  const answer: Answer = result.ok ? ok(result.value as Record<string, unknown>) : answerOf(result.error);
+  if (!answer.ok || effect === 'write') return answer;
+  const shown = await hookedAnswer(hookRun, name, answer.value);
+  return shown.ok ? { ...answer, value: { ...shown.value } } : failed(shown.error);
 }
 
 /** True for a write whose operations other nodes must have. */

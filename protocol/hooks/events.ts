@@ -28,7 +28,7 @@ const event = (
 const STORED = ['tier', 'namespace', 'title', 'content', 'tags', 'priority', 'confidence'] as const;
 const SIGNAL = ['namespace', 'to_agent', 'subject', 'body', 'signal_type'] as const;
 
-/** The 27 events of the service (interface §6.2, reference-mcp-cli §3.1). */
+/** The 27 events of the service (interface §6.2, reference-mcp-cli §3.1), and one of its own about what reads answer. */
 export const HOOK_EVENTS = {
   pre_store: event('write', [...STORED, 'source', 'expires_at', 'metadata']),
   post_store: event('write'),
@@ -61,6 +61,7 @@ export const HOOK_EVENTS = {
     refuses: 'signal',
   },
   post_signal_ack: event('write'),
+  pre_answer: event('read', ['memories']),
 } as const satisfies Record<string, HookEventRow>;
 
 export type HookEvent = keyof typeof HOOK_EVENTS;

@@ -348,8 +348,8 @@ describe('hooks of a daemon', { timeout: 180_000 }, () => {
       assert.match(doctor.out, /HOOK_FAILS/);
       const { body } = await node.send('GET', '/capabilities');
       const { registered_count, hook_events_count } = body['hooks'] as Row;
-      // Of 27 events, those that this release fires.
-      assert.deepEqual([registered_count, hook_events_count], [2, 27 - Object.keys(UNFIRED_EVENTS).length]);
+      // Of 28 events, those that this release fires.
+      assert.deepEqual([registered_count, hook_events_count], [2, 28 - Object.keys(UNFIRED_EVENTS).length]);
     } finally {
       await node.end();
     }

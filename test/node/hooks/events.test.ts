@@ -15,7 +15,10 @@ const OF_POLICIES: readonly HookEvent[] = ['pre_governance_decision', 'post_gove
 /** Asked by the jobs of the curator (test/curator). */
 const OF_THE_CURATOR: readonly HookEvent[] = ['pre_compaction'];
 
-describe('the 27 events', { timeout: 120_000 }, () => {
+/** Asked by the pipeline, about the answer of every read. */
+const OF_ANSWERS: readonly HookEvent[] = ['pre_answer'];
+
+describe('the 28 events', { timeout: 120_000 }, () => {
   const home = new HookHome();
   const hooks = new Map(HOOK_EVENT_NAMES.map((event) => [event, home.noting()]));
   let node: HookedNode;
@@ -44,14 +47,14 @@ describe('the 27 events', { timeout: 120_000 }, () => {
     return heard.payload;
   };
 
-  it('are 27, and each is fired by an operation, told of a command, or waits for one', () => {
-    assert.equal(HOOK_EVENT_NAMES.length, 27);
+  it('are 28, and each is fired by an operation, told of a command, or waits for one', () => {
+    assert.equal(HOOK_EVENT_NAMES.length, 28);
     const declared = OPERATIONS.flatMap(({ hooks: around }) => [
       ...(around?.pre ?? []).map(({ event }) => event),
       ...(around?.post ?? []).map(({ event }) => event),
     ]);
     const told = COMMANDS.all.flatMap(({ tells = {} }) => Object.keys(tells) as HookEvent[]);
-    const fired = new Set([...declared, ...told, ...OF_POLICIES, ...OF_THE_CURATOR]);
+    const fired = new Set([...declared, ...told, ...OF_POLICIES, ...OF_THE_CURATOR, ...OF_ANSWERS]);
     assert.deepEqual(
       HOOK_EVENT_NAMES.filter((event) => !fired.has(event)).toSorted(),
       Object.keys(UNFIRED_EVENTS).toSorted(),
