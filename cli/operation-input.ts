@@ -116,7 +116,7 @@ function coerce(operation: CliOperation, field: string, typed: readonly string[]
 }
 
 /** A secret from where the argument says; the argument itself would show in the list of processes. */
-async function secretFrom(source: string, flag: string, stdin: Readable): Promise<Result<string>> {
+export async function secretFrom(source: string, flag: string, stdin: Readable): Promise<Result<string>> {
   if (source === '-') {
     const text = await readText(stdin);
     return text.ok ? ok(text.value.split(/\r?\n/, 1)[0]!) : text;

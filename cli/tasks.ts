@@ -51,7 +51,7 @@ export const TASKS: readonly Task[] = [
   },
   {
     title: 'Decide who may',
-    often: words('agents identity pending rules namespace hooks'),
+    often: words('agents identity token pending rules namespace hooks'),
     also: words('sign governance reown quota-status verify-signed-events-chain verify-audit-trail audit'),
   },
   {

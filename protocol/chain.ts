@@ -14,6 +14,7 @@ import type { Mutation } from './decide/mutations.js';
 import { appendAudit, isMutation } from './decide/mutations.js';
 import type { Reading } from './decide/reads.js';
 import { afterThese, asks } from './decide/reads.js';
+import { guardWithin, withinProblemOf } from './delegation/guard-within.js';
 import { tellDependents } from './graph/tell-dependents.js';
 import { runningJob } from './jobs/running-job.js';
 import { mayChange } from './memory/access.js';
@@ -133,6 +134,8 @@ function* lookedAt(asked: Asked, context: DecisionContext): Deciding<Outcome> {
 
 /** The rule of a command, with the checks that follow it. */
 function* ruling({ declared, command }: Asked, context: DecisionContext): Deciding<Outcome> {
+  const foreign = withinProblemOf(declared, command);
+  if (foreign !== null) return failed(foreign);
   const placed = guardReserved(
     declared,
     command,
@@ -140,7 +143,8 @@ function* ruling({ declared, command }: Asked, context: DecisionContext): Decidi
   );
   const shaped = guardAgentRecords(declared, placed);
   const named = yield* guardNames(command, guardMail(declared, command, shaped), context);
-  const guarded = yield* guardErased(guardRules(command, named, context), context);
+  const inside = guardWithin(declared, command, guardRules(command, named, context));
+  const guarded = yield* guardErased(inside, context);
   const elsewhere = guarded.ok ? yield* homeProblem(guarded.value.mutations, context) : null;
   if (elsewhere !== null) return failed(elsewhere);
   if (guarded.ok && guarded.value.mutations.some((mutation) => outgrows(mutation, context)))

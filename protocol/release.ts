@@ -58,6 +58,11 @@ import * as decideMutations from './decide/mutations.js';
 import { type DeclaredMutation, isDeclaredMutation } from './decide/mutations.js';
 import * as decideReads from './decide/reads.js';
 import { isRead, type Read } from './decide/reads.js';
+import { mintedTokenKind } from './delegation/minted-token.js';
+import type { DelegationQueries } from './delegation/queries.js';
+import { tokenRevocationKind } from './delegation/token-revocation-kind.js';
+import { tokenRootKind } from './delegation/token-root-kind.js';
+import { dropTokenRootCommand, noteTokenCommand, revokeTokenCommand } from './delegation/tokens.js';
 import { erasureDoneKind } from './erasure/erasure-done-kind.js';
 import { clearErasedCommand, noteErasuresCommand, wipeFreedCommand } from './erasure/finish-erasures.js';
 import * as erasureMutations from './erasure/mutations.js';
@@ -216,6 +221,8 @@ export const KINDS = new Kinds([
   skillKind,
   skillContentKind,
   skillResourceKind,
+  tokenRootKind,
+  tokenRevocationKind,
 ]);
 
 /** Every kind of rows that only this node has. Declare a new one in its feature and list it here. */
@@ -232,6 +239,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   skillUploadKind,
   jobKind,
   erasureKind,
+  mintedTokenKind,
 ];
 
 const DECLARED = [
@@ -362,6 +370,9 @@ const DECLARED = [
   clearErasedCommand,
   wipeFreedCommand,
   noteErasuresCommand,
+  noteTokenCommand,
+  revokeTokenCommand,
+  dropTokenRootCommand,
 ] as const;
 
 type Declared = (typeof DECLARED)[number];
@@ -394,6 +405,7 @@ export interface Queries
     MemoryQueries,
     LifecycleQueries,
     AgentQueries,
+    DelegationQueries,
     GraphQueries,
     ReflectionQueries,
     CurationQueries,

@@ -30,12 +30,17 @@ export const ASSETS = [
 ];
 
 const SWAGGER_UI = 'node_modules/swagger-ui-dist';
+const BISCUIT = 'node_modules/@biscuit-auth/biscuit-wasm';
 /** Files of packages that only the build needs, and where the program reads them. */
-export const COPIED = Object.fromEntries(
-  ['swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui.css', 'LICENSE', 'NOTICE'].map(
-    (name) => [`node/http/docs/swagger-ui/${name}`, `${SWAGGER_UI}/${name}`],
+export const COPIED = {
+  ...Object.fromEntries(
+    ['swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui.css', 'LICENSE', 'NOTICE'].map(
+      (name) => [`node/http/docs/swagger-ui/${name}`, `${SWAGGER_UI}/${name}`],
+    ),
   ),
-);
+  'node/identity/biscuit/LICENSE': `${BISCUIT}/LICENSE`,
+  'node/identity/biscuit/biscuit_bg.wasm': `${BISCUIT}/module/biscuit_bg.wasm`,
+};
 
 /**
  * Compiles the project into `dist` when a source changed. It builds in a separate folder and then swaps the folders, so

@@ -51,6 +51,12 @@ const LIBRARIES = [
   },
 ];
 
+/** The JavaScript of the tokens' library, without the entry that imports WebAssembly as a module. */
+const BISCUIT = {
+  file: 'node/identity/biscuit/biscuit.cjs',
+  source: at('node_modules/@biscuit-auth/biscuit-wasm/module/biscuit_bg.js'),
+};
+
 /** The client that programs import as `mnemesh/client`, and where the package has it and its types. */
 const CLIENT_ENTRY = 'node/client/index.js';
 const CLIENT_FILE = 'client/index.js';
@@ -95,6 +101,7 @@ export async function bundle(dist) {
         plugins: [noSchemaValidator(), noKeyFiles()],
       }),
     ),
+    build({ ...common, entryPoints: [BISCUIT.source], outfile: BISCUIT.file, format: 'cjs' }),
     ...ENTRIES.map((entry) =>
       build({
         ...common,

@@ -1,3 +1,4 @@
+import { isTokenText } from '../../protocol/base/ids.js';
 import type { Random, Scheduler } from '../../protocol/base/seams.js';
 import { API_PREFIX } from '../bindings/api-prefix.js';
 import { isRepeatable } from '../pipeline/repeatable.js';
@@ -192,7 +193,7 @@ export class HttpClient implements GeneralClient {
     return {
       ...ACCEPT_JSON,
       ...(agentId === null ? {} : { 'x-agent-id': agentId }),
-      ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
+      ...(apiKey === null ? {} : credential(apiKey)),
     };
   }
 
@@ -239,3 +240,7 @@ function objectOf(text: string): Body | null {
     return null;
   }
 }
+
+/** A token stands alone in its header; a key has one that proxies leave alone. */
+const credential = (key: string): Headers =>
+  isTokenText(key) ? { authorization: `Bearer ${key}` } : { 'x-api-key': key };

@@ -56,6 +56,8 @@ export class Exchange {
   closes = false;
   /** True while it holds a place under the admission cap. */
   admitted = false;
+  /** Watches the token that it came with, for as long as its answer goes on; absent without a token. */
+  watchToken?: (end: () => void) => () => void;
   /** True when it may have changed something, so that only its own answer is true. */
   effective = false;
   readonly #owner: ExchangeOwner;
@@ -174,6 +176,7 @@ export class Exchange {
     if (origin !== undefined) headers.push('vary', 'origin', ...this.#owner.cors.headers(origin));
     response.writeHead(STREAMED, headers);
     const stream = new EventStream(response);
+    if (this.watchToken !== undefined) stream.onClose(this.watchToken(() => stream.destroy()));
     if (request.method === 'HEAD') response.end();
     else if (!answers) this.#owner.streams(stream);
     return stream;

@@ -1,6 +1,7 @@
 import { ERRORS } from '../../protocol/base/errors.js';
 import type { Failure } from '../../protocol/base/result.js';
 import type { McpRequest } from '../bindings/mcp-request.js';
+import type { TokenGrant } from '../identity/http-caller.js';
 import { EVENT_STREAM_TYPE } from './event-stream.js';
 import { type Exchange, JSON_TYPE } from './exchange.js';
 import type { ExtraHeaders } from './headers.js';
@@ -24,6 +25,7 @@ interface Given {
   readonly profile: string | null;
   readonly client: string | null;
   readonly body: Buffer | null;
+  readonly grant: TokenGrant | undefined;
 }
 
 /** Answers a request of an MCP client. */
@@ -35,7 +37,7 @@ export async function converse(exchange: Exchange, route: McpRoute, given: Given
   }
   const parsed = given.body === null || given.body.length === 0 ? null : parseJsonBody(given.body);
   if (parsed?.ok === false) return refuse(exchange, parsed.error);
-  const { profile, client } = given;
+  const { profile, client, grant } = given;
   let answered = () => {};
   const end = new Promise<void>((resolve) => {
     answered = resolve;
@@ -43,7 +45,7 @@ export async function converse(exchange: Exchange, route: McpRoute, given: Given
   exchange.effective = method === 'POST';
   try {
     const message = parsed === null ? null : parsed.value;
-    const response = await route.answer({ method, headers, profile, client, message, answered: end });
+    const response = await route.answer({ method, headers, profile, client, message, grant, answered: end });
     await write(exchange, response, method === 'POST');
   } finally {
     answered();

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { ERRORS } from '../../protocol/base/errors.js';
+import { type Failure, fail, failed, failure, ok, type Result } from '../../protocol/base/result.js';
 import type { Crypto } from '../../protocol/base/seams.js';
 import { collectInput } from '../bindings/collect-input.js';
 import type { OperationRoute } from '../bindings/operation-route.js';
-import type { HttpCallers } from '../identity/http-caller.js';
+import type { HttpCallers, TokenGrant } from '../identity/http-caller.js';
 import type { Metrics } from '../observability/metrics.js';
 import { traceParentOf } from '../observability/tracing.js';
 import { type Answered, shapedAnswer } from '../pipeline/answer.js';
@@ -30,6 +31,7 @@ import { announcementProblem, announcesBody, fetchSiteOf, receiveBody } from './
 import type { Router } from './router.js';
 import type { ServiceRoute } from './service-route.js';
 import type { StreamRoute } from './stream-route.js';
+import { type OpenedToken, type TokenGate, tokenOf } from './token-gate.js';
 
 export type Route = OperationRoute | ServiceRoute | PeerRoute | StreamRoute | McpRoute;
 
@@ -44,6 +46,7 @@ export interface HandlerOptions {
   readonly keys: KeyGate;
   readonly signatures: ApprovalSignatures;
   readonly callers: HttpCallers;
+  readonly tokens: TokenGate;
   readonly backoff: AuthBackoff;
   readonly cors: Cors;
   readonly metrics: Metrics;
@@ -67,12 +70,19 @@ export class RequestHandler {
   handle(exchange: Exchange, proceed: (() => void) | null): void {
     const admitted = this.#admit(exchange, proceed);
     if (admitted.ok) return;
-    const { error } = admitted;
-    exchange.fail(error, error.code === 'UNAUTHORIZED' ? CHALLENGE : undefined);
+    this.#refuse(exchange, admitted.error);
   }
 
-  /** Routes, gates and starts the request; a failure is its answer. */
-  #admit(exchange: Exchange, proceed: (() => void) | null): Result<unknown> {
+  #refuse(exchange: Exchange, error: Failure): void {
+    exchange.fail(error, challengeOf(error));
+  }
+
+  /** Routes, gates and starts the request, after its token was opened if it has one; a failure is its answer. */
+  #admit(
+    exchange: Exchange,
+    proceed: (() => void) | null,
+    opened: OpenedToken | null = null,
+  ): Result<unknown> {
     const { hosts, router, urlBytesMax, cors, admission, metrics } = this.#options;
     const { request } = exchange;
     const { headers } = request;
@@ -113,14 +123,20 @@ export class RequestHandler {
       (route.kind === 'service' && route.open) ||
       (route.kind === 'peer' && route.access !== 'local' && client !== null);
     const queryKey = query.ok ? query.value.get('api_key') : undefined;
-    if (!isOpen) {
-      const known = this.#authenticate(exchange, queryKey);
+    if (!isOpen && opened === null) {
+      const token = tokenOf(request, queryKey);
+      const known = token ?? this.#authenticate(exchange, queryKey);
       if (!known.ok) return known;
+      if (token?.ok === true) return ok(void this.#openToken(exchange, proceed, token.value));
     }
+    const outside = opened === null ? null : routeProblem(route, opened.grant);
+    if (outside !== null) return failed(outside);
+    if (opened !== null) exchange.watchToken = (end) => this.#options.tokens.watch(opened.token, end);
+    const grant = opened?.grant;
     if (route.kind === 'stream') {
       if (!query.ok) return failed(query.error);
       if (announcesBody(exchange)) return fail('INVALID_REQUEST', 'this route takes no body');
-      void this.#open(exchange, route, query.value.get('agent_id'));
+      void this.#open(exchange, route, query.value.get('agent_id'), grant);
       return ok(null);
     }
     const isExempt =
@@ -131,16 +147,20 @@ export class RequestHandler {
     }
     if (!query.ok) return failed(query.error);
     if (route.kind === 'service') {
-      void this.#serve(exchange, route);
+      void this.#serve(exchange, route, grant);
       return ok(null);
     }
     const values = query.value;
     if (route.kind === 'mcp') {
-      return this.#receive(exchange, proceed, (body) => this.#converse(exchange, route, values, body));
+      return this.#receive(exchange, proceed, (body) =>
+        this.#converse(exchange, route, { query: values, body, grant }),
+      );
     }
     return route.kind === 'peer'
       ? this.#receive(exchange, proceed, (body) => this.#forward(exchange, route, body), route.bodyBytesMax)
-      : this.#receive(exchange, proceed, (body) => this.#run(exchange, route, params, values, body));
+      : this.#receive(exchange, proceed, (body) =>
+          this.#run(exchange, route, { params, query: values, body, grant }),
+        );
   }
 
   /** UNAUTHORIZED without the right key, AUTH_BACKOFF while its source has to wait after wrong keys. */
@@ -167,6 +187,20 @@ export class RequestHandler {
     backoff.failed(source);
     metrics.authenticationFailed('key');
     return fail('UNAUTHORIZED', MISSING_KEY);
+  }
+
+  /** Goes on once the token is known to count. No guess finds a signature, so wrong tokens need not wait as wrong keys do. */
+  async #openToken(exchange: Exchange, proceed: (() => void) | null, text: string): Promise<void> {
+    try {
+      const opened = await this.#options.tokens.open(text);
+      if (exchange.state === 'finished') return;
+      const admitted = opened.ok ? this.#admit(exchange, proceed, opened.value) : opened;
+      if (admitted.ok) return;
+      if (!opened.ok) this.#options.metrics.authenticationFailed('token');
+      this.#refuse(exchange, admitted.error);
+    } catch (error) {
+      this.#report(exchange, error);
+    }
   }
 
   #receive(
@@ -217,9 +251,7 @@ export class RequestHandler {
   async #run(
     exchange: Exchange,
     route: OperationRoute,
-    params: readonly string[],
-    query: Query,
-    bytes: Buffer | null,
+    { params, query, body: bytes, grant }: Given & { readonly params: readonly string[] },
   ): Promise<void> {
     exchange.state = 'running';
     try {
@@ -239,6 +271,7 @@ export class RequestHandler {
         typeof agent === 'string' ? agent : undefined,
         claim,
         operation.guards.admin === true,
+        grant,
       );
       if (!caller.ok) return exchange.fail(caller.error);
       const { services } = this.#options;
@@ -282,13 +315,19 @@ export class RequestHandler {
     return this.#options.signatures.problem(decision, signed.required);
   }
 
-  async #open(exchange: Exchange, route: StreamRoute, claimed: string | undefined): Promise<void> {
+  async #open(
+    exchange: Exchange,
+    route: StreamRoute,
+    claimed: string | undefined,
+    grant: TokenGrant | undefined,
+  ): Promise<void> {
     exchange.state = 'running';
     try {
       const { headers } = exchange.request;
       const agent = headers['x-agent-id'];
       const claim = claimed === undefined ? null : ({ value: claimed, source: 'query' } as const);
-      const caller = this.#options.callers(typeof agent === 'string' ? agent : undefined, claim, true);
+      const named = typeof agent === 'string' ? agent : undefined;
+      const caller = this.#options.callers(named, claim, true, grant);
       if (!caller.ok) return exchange.fail(caller.error);
       const last = headers['last-event-id'];
       const opened = await route.open({
@@ -303,24 +342,25 @@ export class RequestHandler {
     }
   }
 
-  async #converse(exchange: Exchange, route: McpRoute, query: Query, body: Buffer | null): Promise<void> {
+  async #converse(exchange: Exchange, route: McpRoute, { query, body, grant }: Given): Promise<void> {
     exchange.state = 'running';
     try {
       await converse(exchange, route, {
         profile: query.get('profile') ?? null,
         client: this.#options.clientOf(exchange)?.fingerprint ?? null,
         body,
+        grant,
       });
     } catch (error) {
       this.#report(exchange, error);
     }
   }
 
-  async #serve(exchange: Exchange, route: ServiceRoute): Promise<void> {
+  async #serve(exchange: Exchange, route: ServiceRoute, grant: TokenGrant | undefined): Promise<void> {
     exchange.state = 'running';
     try {
       const agent = exchange.request.headers['x-agent-id'];
-      const reply = await route.reply(typeof agent === 'string' ? agent : null);
+      const reply = await route.reply(grant?.agentId ?? (typeof agent === 'string' ? agent : null));
       exchange.send(reply.status, reply.contentType, reply.body, reply.headers);
     } catch (error) {
       this.#report(exchange, error);
@@ -334,8 +374,34 @@ export class RequestHandler {
   }
 }
 
+/** What a request brings besides its head. */
+interface Given {
+  readonly query: Query;
+  readonly body: Buffer | null;
+  readonly grant: TokenGrant | undefined;
+}
+
+/**
+ * Why a route is not for a token; null where it is. Those of nodes take none, and those of the node itself, which tell of
+ * all namespaces, one for all of them.
+ */
+function routeProblem(route: Route, { operations, within }: TokenGrant): Failure | null {
+  if (route.kind === 'operation' || route.kind === 'mcp') return null;
+  if (route.kind === 'peer') return failure('TOKEN_SCOPE', 'no token is for this route');
+  return within === undefined && operations.includes('read')
+    ? null
+    : failure('TOKEN_SCOPE', 'this route needs a token that reads all namespaces');
+}
+
+/** How a client that is not let in can prove itself. */
+function challengeOf({ code }: Failure): readonly string[] | undefined {
+  if (code === 'UNAUTHORIZED') return CHALLENGE;
+  return ERRORS[code].http === 401 ? TOKEN_CHALLENGE : undefined;
+}
+
 const MISSING_KEY = 'missing or invalid API key';
 const CHALLENGE = ['www-authenticate', 'Bearer realm="mnemesh", ApiKey realm="mnemesh"'];
+const TOKEN_CHALLENGE = ['www-authenticate', 'Bearer realm="mnemesh", error="invalid_token"'];
 const SIGNATURE_CHALLENGE = ['www-authenticate', 'SVC-Signature realm="mnemesh"'];
 const EMPTY = new Uint8Array(0);
 

@@ -40,6 +40,7 @@ import { Router } from './router.js';
 import { pathsOf } from './service-route.js';
 import { serviceRoutes } from './service-routes.js';
 import type { StreamRoute } from './stream-route.js';
+import { TokenGate } from './token-gate.js';
 import { Turns } from './turns.js';
 import { type UpgradeRoute, upgradeProblem } from './upgrade.js';
 
@@ -335,6 +336,7 @@ class NodeHttpSurface implements HttpSurface, ExchangeOwner {
       keys: keyGate(services.settings.apiKey, services.crypto, services.log),
       signatures: approvalSignatures(services.settings.webhookHmacSecret, services.clock, services.crypto),
       callers: httpCallers(services.settings, services.random, services.log),
+      tokens: new TokenGate(services, this.scheduler),
       backoff: new AuthBackoff(services.clock),
       cors: this.cors,
       metrics,

@@ -1,4 +1,11 @@
 import type { Viewer } from '../../protocol/base/viewer.js';
+import type { TokenOperation } from './token-text.js';
+
+/** What the token of a caller permits. Its namespaces are in the viewer. */
+export interface Grant {
+  readonly tokenId: string;
+  readonly operations: readonly TokenOperation[];
+}
 
 /** Who calls, as far as the surface knows. */
 export interface Caller {
@@ -11,6 +18,8 @@ export interface Caller {
   readonly admin: boolean;
   /** Uses this machine's own files (MCP, CLI), so the machine's key may sign for it. */
   readonly local: boolean;
+  /** Absent for a caller that came without a token. */
+  readonly grant?: Grant | undefined;
 }
 
 /** True for an id in the form of those that processes and requests get that name no agent. */

@@ -1,5 +1,5 @@
 import { claimRole } from '../bindings/operation-route.js';
-import type { HttpCallers } from '../identity/http-caller.js';
+import type { HttpCallers, TokenGrant } from '../identity/http-caller.js';
 import type { Services } from '../pipeline/call.js';
 import { runOperation } from '../pipeline/pipeline.js';
 import type { SessionAccess } from './node-tools.js';
@@ -13,6 +13,8 @@ export function httpAccess(
   callers: HttpCallers,
   /** The X-Agent-Id of the session. */
   agentId: string | undefined,
+  /** The token of the session, which every request of it presents. */
+  grant?: TokenGrant,
 ): SessionAccess {
   return {
     loads: (profile) => `open a session at /mcp?profile=${profile}`,
@@ -23,7 +25,7 @@ export function httpAccess(
       const role = claimRole(operation);
       const claims = role !== 'filter' && value !== undefined && value !== null;
       const claim = claims ? { value, source: 'body' as const, ofAny: role === 'subject' } : null;
-      return callers(agentId, claim, operation.guards.admin === true);
+      return callers(agentId, claim, operation.guards.admin === true, grant);
     },
     run: (operation, request) =>
       runOperation(operation, { ...request, surface: 'http', tracedAs: 'mcp' }, services),

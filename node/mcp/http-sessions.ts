@@ -6,7 +6,7 @@ import type { Clock, Random, Scheduler, Timer } from '../../protocol/base/seams.
 import type { McpRequest } from '../bindings/mcp-request.js';
 import { permittedFamilies } from '../config/tool-allowlist.js';
 import { type Profile, profileOf, profileProblem } from '../config/tool-profile.js';
-import { type HttpCallers, httpCallers } from '../identity/http-caller.js';
+import { type HttpCallers, httpCallers, type TokenGrant } from '../identity/http-caller.js';
 import type { Services } from '../pipeline/call.js';
 import { CaptureNag } from './capture-nag.js';
 import { type EventBytes, EventMemory } from './event-memory.js';
@@ -97,7 +97,7 @@ export class HttpSessions {
     const problem = profileProblem(profile ?? '');
     if (problem !== null) return refusal(400, INVALID_REQUEST, `profile: ${problem}`);
     const agentId = agentOf(request.headers);
-    const caller = this.callers(agentId, null, false);
+    const caller = this.callers(agentId, null, false, request.grant);
     if (!caller.ok) return refusal(400, INVALID_REQUEST, caller.error.message, caller.error);
     const owner = ownerOf(request);
     if (this.closed || !this.makeRoom(owner)) {
@@ -108,14 +108,19 @@ export class HttpSessions {
     const asked = profileOf(profile ?? settings.profile);
     // A client on the network chooses its profile itself, so the allowlist bounds what it may choose.
     const offered = asked.filter((family) => permitted.includes(family));
-    const session = await this.begin(owner, agentId, offered);
+    const session = await this.begin(owner, agentId, offered, request.grant);
     const response = await this.pass(session, { ...request, message: completed(request.message ?? {}) });
     // What the library refuses has no session.
     if (session.transport.sessionId === undefined) await session.end();
     return response;
   }
 
-  private async begin(owner: string, agentId: string | undefined, profile: Profile): Promise<Session> {
+  private async begin(
+    owner: string,
+    agentId: string | undefined,
+    profile: Profile,
+    grant: TokenGrant | undefined,
+  ): Promise<Session> {
     const { services, random, clock } = this.parts;
     const { settings } = services;
     const id = random.uuid();
@@ -129,7 +134,7 @@ export class HttpSessions {
       first: settings.captureNagThreshold,
       second: settings.captureNagEscalateThreshold,
     });
-    const tools = new NodeTools(profile, httpAccess(services, this.callers, agentId), nag, settings);
+    const tools = new NodeTools(profile, httpAccess(services, this.callers, agentId, grant), nag, settings);
     const server = createMcpServer(tools);
     await server.connect(transport);
     const end = async () => {
@@ -222,9 +227,9 @@ const textIn = (value: unknown): string => (typeof value === 'string' ? value : 
 const agentOf = ({ 'x-agent-id': agent }: IncomingHttpHeaders): string | undefined =>
   typeof agent === 'string' ? agent : undefined;
 
-/** The API key was checked before; a node has one. */
-const ownerOf = ({ headers, client }: Pick<McpRequest, 'headers' | 'client'>): string =>
-  JSON.stringify([agentOf(headers) ?? null, client]);
+/** The API key, of which a node has one, or the token was checked before. Another token has no part in a session. */
+const ownerOf = ({ headers, client, grant }: Pick<McpRequest, 'headers' | 'client' | 'grant'>): string =>
+  JSON.stringify([agentOf(headers) ?? null, client, grant?.tokenId ?? null]);
 
 /** The headers of the protocol; the library needs no others, and keys must not reach it. */
 const READ = [

@@ -238,7 +238,7 @@ export class Metrics {
     this.#shed.inc();
   }
 
-  authenticationFailed(reason: 'key' | 'backoff'): void {
+  authenticationFailed(reason: 'key' | 'token' | 'backoff'): void {
     this.#authFailures.inc({ reason });
   }
 

@@ -73,6 +73,7 @@ import {
   memorySubscriptionReplay,
   memoryUnsubscribe,
 } from './governance/subscriptions.js';
+import { tokenList, tokenMint, tokenRevoke } from './governance/tokens.js';
 import { verifySignedEventsChain } from './governance/verify-signed-events-chain.js';
 import { findPaths } from './graph/find-paths.js';
 import { kgQuery } from './graph/kg-query.js';
@@ -252,6 +253,9 @@ export const OPERATIONS: readonly Operation[] = [
   memoryQuotaStatus,
   verifySignedEventsChain,
   auditList,
+  tokenMint,
+  tokenList,
+  tokenRevoke,
   memoryRuleList,
   memoryCheckAgentAction,
   memoryNotify,

@@ -1,5 +1,13 @@
 import type { DetailsOf } from '../../protocol/base/error-details.js';
-import { detailsOf, type Failure, failed, failure, ok, type Result } from '../../protocol/base/result.js';
+import {
+  detailsOf,
+  type Failure,
+  fail,
+  failed,
+  failure,
+  ok,
+  type Result,
+} from '../../protocol/base/result.js';
 import type { Random } from '../../protocol/base/seams.js';
 import type { PendingAction } from '../../protocol/policies/pending-kind.js';
 import type { Command, OutcomeOf } from '../../protocol/release.js';
@@ -65,6 +73,13 @@ export class GovernedStore extends PassingStore {
     options: CallOptions | undefined,
   ): Promise<Result<never>> {
     const { agentId, viewer } = this.parts.caller;
+    // An approved command runs as the agent, without the bounds of the token.
+    if (viewer.within !== undefined) {
+      return fail(
+        'TOKEN_SCOPE',
+        'this needs an approval, and a token for some namespaces cannot wait for one',
+      );
+    }
     const requestedBy = viewer.agentId ?? agentId;
     const requested = await this.store.execute(
       {

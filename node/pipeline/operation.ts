@@ -185,6 +185,11 @@ export interface Operation<
   /** A read gets a store that cannot write. */
   readonly effect: E;
   readonly guards: Guards;
+  /**
+   * Who may call it with a token: with one for some namespaces too (`by-namespace`: it shows and changes only what the
+   * viewer's `within` lets it), or nobody (`never`: what it gives would outlive the token). Absent: tokens for all namespaces.
+   */
+  readonly delegable?: 'by-namespace' | 'never';
   /** True where it removes or overwrites what is there: a call with an unknown argument is refused on every surface. */
   readonly overwrites?: true;
   /** True for a write that, made twice, leaves what one leaves; what overwrites does so anyway. */

@@ -12,6 +12,7 @@ import { CallScreen } from './call-screen.js';
 import { CallStore } from './call-store.js';
 import { clockProblem } from './clock-problem.js';
 import { GovernedStore } from './governed-store.js';
+import { grantProblem } from './grant-problem.js';
 import { hookedAnswer } from './hooked-answer.js';
 import { afterRun, beforeRun, hooksOf } from './hooked-call.js';
 import { keyedRandom } from './keyed-random.js';
@@ -22,6 +23,7 @@ import { hooksOfRepeated, repeatedFailure } from './repeated-call.js';
 import { onlyHere, withQuorum } from './replicate.js';
 import type { HookRun } from './run-hooks.js';
 import { signAsAgent } from './sign-as-agent.js';
+import { withinStore } from './within-store.js';
 
 /** A call from a surface: aliases are resolved, values are not checked yet. */
 export interface Request {
@@ -84,6 +86,8 @@ function outcomeOf(answer: Answer): TracedOutcome {
 
 async function run(operation: Operation, given: Request, services: Services): Promise<Answer> {
   try {
+    const refused = grantProblem(operation, request.caller);
+    if (refused !== null) return failed(refused);
     // This check comes first, so that a caller without the right to an operation learns nothing of its other checks.
     if (operation.guards.admin === true && given.surface === 'http' && !given.caller.admin) {
       return fail('ADMIN_REQUIRED', 'admin role required');
@@ -211,7 +215,8 @@ async function runAttested(
   };
   const governing = { random, caller: request.caller, hookRun, onDecision: services.onDecision };
   const isGoverned = operation.effect === 'write' && operation.ofRows !== true;
-  const store = isGoverned ? new GovernedStore(own, governing) : own;
+  const governed = isGoverned ? new GovernedStore(own, governing) : own;
+  const store = withinStore(governed, request.caller.viewer);
   let { input } = attested;
   let call: Call = {
     again: request.again === true || request.again === 'perhaps',

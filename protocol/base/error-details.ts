@@ -51,6 +51,7 @@ export interface ErrorDetails {
     readonly missing?: readonly string[];
   };
   readonly FORBIDDEN: { readonly allowed_namespaces: readonly string[] | null };
+  readonly TOKEN_SCOPE: { readonly allowed_namespaces?: readonly string[] };
   readonly NOT_HOME: { readonly subject: string; readonly home: string; readonly home_number: number };
   readonly HOME_UNREACHABLE: { readonly home: string };
   readonly GOVERNANCE_REFUSED: {

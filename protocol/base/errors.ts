@@ -159,6 +159,14 @@ export const ERRORS = {
   TIER_LOCKED: { http: 403, exit: 3 },
   /** The memory is an atom of an atom of an atom, and is not split again. */
   ATOMISATION_DEPTH_EXCEEDED: { http: 409, exit: 7 },
+  /** No token of this mesh, or one that was changed. */
+  TOKEN_INVALID: { http: 401, exit: 1 },
+  /** The token has expired, or is not valid yet. */
+  TOKEN_EXPIRED: { http: 401, exit: 1 },
+  /** The token, one that it was narrowed from, or the right to mint it was taken away. */
+  TOKEN_REVOKED: { http: 401, exit: 1 },
+  /** The token is valid and not for this: another operation, namespace or agent. */
+  TOKEN_SCOPE: { http: 403, exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

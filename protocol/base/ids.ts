@@ -72,6 +72,10 @@ export function namespaceProblem(namespace: string): string | null {
   return null;
 }
 
+/** How every token begins, so that people and scanners of secrets know one. */
+export const TOKEN_PREFIX = 'mnt_';
+export const isTokenText = (text: string): boolean => text.startsWith(TOKEN_PREFIX);
+
 /** Characters that leave no mark: zero-width ones, joiners, marks of direction, fillers, variation selectors. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const VISIBLE = /[^\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;

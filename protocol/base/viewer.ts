@@ -1,4 +1,5 @@
 import type { AgentId } from './meanings.js';
+import type { Within } from './within.js';
 
 /** The caller; decides which rows exist for it (decisions, "visibility"). */
 export interface Viewer {
@@ -10,6 +11,8 @@ export interface Viewer {
   readonly asNamespace: string | null;
   /** Regular expressions of namespaces that rules keep from it; absent for one that no rule limits. */
   readonly withheld?: readonly string[];
+  /** The namespaces of the token that the caller came with: rows elsewhere do not exist for it, whatever else it may. */
+  readonly within?: Within | undefined;
 }
 
 /** Whether agents are registered. */

@@ -1,6 +1,7 @@
 import type { AgentId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
 import { isWithheld } from '../base/withheld.js';
+import { isWithin } from '../base/within.js';
 import { AGENTS_NAMESPACE } from '../identity/agent.js';
 import { addresseeOf, ownerOf } from '../identity/owner.js';
 import type { Memory } from './memory.js';
@@ -27,6 +28,7 @@ const SCOPE_LEVELS: ReadonlyMap<unknown, number> = new Map([
  */
 export function isVisible(memory: Pick<Memory, 'namespace' | 'metadata'>, viewer: Viewer): boolean {
   if (viewer.withheld !== undefined && isWithheld(viewer, memory.namespace)) return false;
+  if (!isWithin(memory.namespace, viewer.within)) return false;
   if (viewer.all) return true;
   const scope = memory.metadata['scope'];
   if (scope === undefined || scope === null || scope === 'collective') return true;
@@ -51,7 +53,7 @@ export function privateTo(memory: Memory): AgentId | null {
  * agent record holds the key that verifies the agent's signatures, so it has its own commands and accepts no others.
  */
 export function mayChange(memory: Memory, viewer: Viewer): boolean {
-  if (memory.namespace === AGENTS_NAMESPACE) return false;
+  if (memory.namespace === AGENTS_NAMESPACE || !isWithin(memory.namespace, viewer.within)) return false;
   if (viewer.all) return true;
   const owner = ownerOf(memory);
   return owner === null || owner === viewer.agentId;
@@ -59,5 +61,10 @@ export function mayChange(memory: Memory, viewer: Viewer): boolean {
 
 /** True when the caller may delete the row: as `mayChange`, and also the addressee of a message. */
 export function mayDelete(memory: Memory, viewer: Viewer): boolean {
-  return mayChange(memory, viewer) || (viewer.agentId !== null && addresseeOf(memory) === viewer.agentId);
+  if (mayChange(memory, viewer)) return true;
+  return (
+    isWithin(memory.namespace, viewer.within) &&
+    viewer.agentId !== null &&
+    addresseeOf(memory) === viewer.agentId
+  );
 }

@@ -31,7 +31,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['kinds'],
     ['decide'],
     ['jobs'],
-    ['identity'],
+    ['identity', 'delegation'],
     ['links'],
     ['memory'],
     ['agents'],

@@ -89,7 +89,7 @@ describe('the installed package', () => {
       assert.ok(FILES.includes(`dist/${path}`), `"files" of package.json does not name dist/${path}`);
     // What the console's builder names by their hashes has a folder of its own, with nothing else in it.
     for (const file of FILES.filter((each) => each.startsWith('dist') && each !== 'dist/console/assets'))
-      assert.match(file, /\.(js|cjs|code|bin|h|html|css|d\.ts)$|LICENSE(\.txt)?$|NOTICE$/, file);
+      assert.match(file, /\.(js|cjs|code|bin|wasm|h|html|css|d\.ts)$|LICENSE(\.txt)?$|NOTICE$/, file);
   });
 
   it('says in two lines that the native part of SQLite is missing or cannot be loaded, and what mends it', () => {

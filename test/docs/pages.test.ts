@@ -21,6 +21,11 @@ const PAGES: Readonly<Record<string, Expected>> = {
     ['mnemesh sign', /agent_attested/],
     ["curl -s '", /API key|UNAUTHORIZED/i],
   ],
+  'delegation.md': [
+    ['token mint', /^(?![\s\S]*salary of)[\s\S]*We deploy on Sundays/],
+    ['token verify', /operations: read\nnamespaces: team\/ops\n/],
+    ['token revoke --token', /revoked: [\s\S]*TOKEN_REVOKED/],
+  ],
   'three-nodes.md': [
     ['mesh verify', /Deploy window[\s\S]*two \(peer-[\s\S]*All 3 nodes are equal/],
     ['mesh conflicts', /no edit lost/],

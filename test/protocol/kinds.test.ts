@@ -47,6 +47,8 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   skill: [],
   skill_content: [],
   skill_resource: [],
+  token_root: [],
+  token_revocation: [],
   sticker: ['colour'],
   lamp: ['home_number'],
 };

@@ -440,6 +440,13 @@ class HostilePeer {
         ...{ created_action_ids: [], created_by: agent, started_at: at, finished_at: at, error: null },
         ...{ metadata: {}, rest: {} },
       }),
+      token_root: () => ({
+        ...{ peer_id: this.pick(['peer-a', this.peer.peerId]), key_id: 'e'.repeat(16), rest: {} },
+        ...{ public_key: 'e'.repeat(64), created_at: at },
+      }),
+      token_revocation: () => ({
+        ...{ revocation_id: 'e'.repeat(128), revoked_by: 'ai:x', revoked_at: at, rest: {} },
+      }),
     };
   }
 

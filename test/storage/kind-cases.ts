@@ -11,6 +11,8 @@ import { signalReceiptKind } from '../../protocol/coordination/signal-receipt-ki
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
 import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Row } from '../../protocol/decide/rows.js';
+import { tokenRevocationKind } from '../../protocol/delegation/token-revocation-kind.js';
+import { tokenRootKind } from '../../protocol/delegation/token-root-kind.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import type { Facts } from '../../protocol/kinds/version.js';
 import { linkKind } from '../../protocol/links/link-kind.js';
@@ -285,6 +287,13 @@ export const casesAt = (home: string): readonly Case[] => [
     ...{ skill_id: 'skill1', namespace: 'team', path: 'run.sh', piece: 0, pieces: 1 },
     ...{ resource_kind: 'script' as const, sha256: DIGEST, size: version, content_id: `team|${DIGEST}` },
     ...{ agent_id: 'ai:a', rest: {} },
+  })),
+  recordCase(tokenRootKind, { id: `${home}/${'a'.repeat(16)}`, namespace: '_mesh' }, (version) => ({
+    ...{ peer_id: home, key_id: 'a'.repeat(16), public_key: `${version}`.repeat(64).slice(0, 64) },
+    ...{ created_at: INSTANT, rest: {} },
+  })),
+  recordCase(tokenRevocationKind, { id: 'b'.repeat(128), namespace: '_mesh' }, (version) => ({
+    ...{ revocation_id: 'b'.repeat(128), revoked_by: `by ${version}`, revoked_at: INSTANT, rest: {} },
   })),
   recordCase(stickerKind, { id: 'a sticker', namespace: 'team' }, (version) =>
     aSticker({ text: `text ${version}`, score: version, rest: { zeta: version } }),

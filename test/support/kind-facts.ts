@@ -310,6 +310,18 @@ export const ERASURE_DONE = recordFacts(
   { id: '{peer_id}/{memory_id}' },
 );
 
+export const TOKEN_ROOT = recordFacts(
+  'token_root',
+  { peer_id: '', key_id: '', public_key: '', created_at: '' },
+  { id: '{peer_id}/{key_id}' },
+);
+
+export const TOKEN_REVOCATION = recordFacts(
+  'token_revocation',
+  { revocation_id: '', revoked_by: '', revoked_at: '' },
+  { id: '{revocation_id}' },
+);
+
 /** Every kind that a node replicates. */
 export const KIND_FACTS: readonly KindFacts[] = [
   MEMORY,
@@ -337,4 +349,6 @@ export const KIND_FACTS: readonly KindFacts[] = [
   SKILL,
   SKILL_CONTENT,
   SKILL_RESOURCE,
+  TOKEN_ROOT,
+  TOKEN_REVOCATION,
 ];

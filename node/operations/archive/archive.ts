@@ -41,6 +41,7 @@ export const memoryArchiveList = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
+  delegable: 'by-namespace',
   rows: 'archived',
   http: [{ method: 'GET', path: '/archive', fields: 'query', omit: ['format'] }],
   mcp: { description: 'List all archived memories (deleted, expired or merged), newest first.' },
@@ -120,6 +121,7 @@ export const memoryArchive = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [{ method: 'POST', path: '/archive', fields: 'body', arrayBody: 'ids' }],
   hooks: aroundOperation({
     look: (call, { ids }: { readonly ids: readonly string[] }) => namedMemories(call, ids),
@@ -168,6 +170,7 @@ export const memoryArchiveRestore = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [{ method: 'POST', path: '/archive/{id}/restore', fields: 'body' }],
   mcp: { description: 'Bring back a deleted or archived memory by its id.' },
   cli: {
@@ -291,6 +294,7 @@ export const memoryArchiveStats = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/archive/stats', fields: 'query' }],
   mcp: { description: 'Count archived memories by namespace.' },
   cli: { command: 'archive stats', view: 'object' },

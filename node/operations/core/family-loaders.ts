@@ -57,6 +57,7 @@ export const memoryLoadFamily = defineOperation({
   output: z.object({ family: z.string(), ...loaded }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [{ method: 'POST', path: '/memory_load_family', fields: 'body' }],
   mcp: {
     description:
@@ -96,6 +97,7 @@ export const memorySmartLoad = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [{ method: 'POST', path: '/memory_smart_load', fields: 'body' }],
   mcp: {
     description:

@@ -44,6 +44,7 @@ export const memoryBulk = defineOperation({
   effect: 'write',
   // Each row is checked, and reports its events, by itself.
   guards: {},
+  delegable: 'by-namespace',
   ofRows: true,
   screens: 'rows',
   http: [{ method: 'POST', path: '/memories/bulk', fields: 'body', arrayBody: 'memories' }],
@@ -163,7 +164,7 @@ function callerOf(caller: Caller, claim: Claim | null): Result<Caller> {
   return ok({
     agentId: value,
     claimed: 'explicit',
-    viewer: { all: false, agentId: value, asNamespace: null },
+    viewer: { ...caller.viewer, all: false, agentId: value },
     admin: false,
     local: false,
   });

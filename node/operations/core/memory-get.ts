@@ -25,6 +25,7 @@ export const memoryGet = defineOperation({
   output: z.object({ memory: fields.memoryOutput, ...linkFields }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/memories/{id}', fields: 'query', tag: tagOf }],
   mcp: {
     description: 'Open one memory by its id: the whole text, all its fields and links.',

@@ -40,6 +40,7 @@ export const memoryList = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   rows: 'memories',
   http: [{ method: 'GET', path: '/memories', fields: 'query' }],
   mcp: {

@@ -57,6 +57,7 @@ export const memoryRecall = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   rows: 'memories',
   http: [
     {

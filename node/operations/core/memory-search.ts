@@ -47,6 +47,7 @@ export const memorySearch = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   rows: 'results',
   http: [{ method: 'GET', path: '/search', fields: 'query', aliases: { q: 'query' } }],
   mcp: {

@@ -101,6 +101,7 @@ export const memoryStore = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'required' },
+  delegable: 'by-namespace',
   // A merge into another row leaves no row with the id of the call, so nothing shows that it was done.
   repeatable: { unless: { on_conflict: 'merge' } },
   storesKeyed: true,

@@ -18,6 +18,7 @@ export const decideApproval = defineOperation({
   effect: 'write',
   // The signature shows that the request comes from a holder of the secret.
   guards: {},
+  delegable: 'never',
   http: [
     {
       method: 'POST',

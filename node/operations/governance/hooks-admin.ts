@@ -104,6 +104,7 @@ export const hookAnswer = defineOperation({
   effect: 'write',
   quorum: 'none',
   guards: { admin: true, attestation: 'by-name' },
+  delegable: 'never',
   http: [{ method: 'POST', path: '/hooks/questions/{id}', fields: 'body' }],
   cli: {
     command: 'hooks answer',

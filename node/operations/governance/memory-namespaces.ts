@@ -18,6 +18,7 @@ export const memoryNamespaces = defineOperation({
   output: z.union([z.object({ namespaces: z.array(fields.namespaceCount) }), standardOutput]),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/namespaces', fields: 'query' }],
   cli: {
     command: 'namespaces',

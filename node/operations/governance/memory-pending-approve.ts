@@ -37,6 +37,7 @@ export const memoryPendingApprove = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
+  delegable: 'never',
   http: [
     {
       method: 'POST',

@@ -19,6 +19,7 @@ export const memoryPendingReject = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
+  delegable: 'never',
   http: [
     {
       method: 'POST',

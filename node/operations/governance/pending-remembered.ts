@@ -76,6 +76,7 @@ export const pendingRevoke = defineOperation({
   output: z.object({ removed: z.boolean() }),
   effect: 'write',
   guards: { admin: true, attestation: 'by-name' },
+  delegable: 'never',
   cli: {
     command: 'pending revoke',
     view: 'message',

@@ -95,6 +95,7 @@ export const memorySubscribe = defineOperation({
   secretFields: ['secret'],
   openWorld: true,
   guards: { attestation: 'by-name' },
+  delegable: 'never',
   http: [
     {
       method: 'POST',
@@ -277,6 +278,7 @@ export const memorySubscriptionReplay = defineOperation({
   effect: 'write',
   openWorld: true,
   guards: { attestation: 'by-key' },
+  delegable: 'never',
   http: [{ method: 'POST', path: '/memory_subscription_replay', fields: 'body' }],
   mcp: {
     description: 'List the events of a webhook subscription since an instant, or send failed ones again.',

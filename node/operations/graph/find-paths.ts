@@ -48,6 +48,7 @@ export const findPaths = defineOperation({
   output,
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   picture: pathsPicture,
   http: [
     { ...body, path: '/kg/find_paths' },

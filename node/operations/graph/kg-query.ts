@@ -67,6 +67,7 @@ export const kgQuery = defineOperation({
   output,
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   picture: walkPicture,
   http: [{ method: 'POST', path: '/kg/query', fields: 'body', aliases: { from: 'source_id' } }],
   mcp: { description: 'Follow links from one memory, over several steps, to all that it leads to.' },

@@ -44,6 +44,7 @@ export const kgTimeline = defineOperation({
   output,
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   picture: timelinePicture,
   http: [{ method: 'GET', path: '/kg/timeline', fields: 'query' }],
   mcp: { description: 'Show how the relations of a memory changed over time.' },

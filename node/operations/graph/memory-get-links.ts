@@ -55,6 +55,7 @@ export const memoryGetLinks = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/links/{id}', fields: 'query' }],
   mcp: { description: 'Read what one memory is linked to, in both directions.' },
   run: async (call, input) => {

@@ -43,6 +43,7 @@ export const memoryGetTaxonomy = defineOperation({
   output: z.object({ tree: z.array(node), total_count: z.int(), truncated: z.boolean() }),
   effect: 'read',
   guards: { admin: true },
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/taxonomy', fields: 'query' }],
   mcp: {
     description: 'Show which namespaces there are, as a tree with counts.',

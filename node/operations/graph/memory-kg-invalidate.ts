@@ -30,6 +30,7 @@ export const memoryKgInvalidate = defineOperation({
   overwrites: true,
   quorum: 'none',
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [{ method: 'POST', path: '/kg/invalidate', fields: 'body' }],
   mcp: { description: 'End a link that is no longer true. It stays for questions about the past.' },
   cli: {

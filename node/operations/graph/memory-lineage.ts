@@ -47,6 +47,7 @@ export const memoryLineage = defineOperation({
   output,
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   picture: lineagePicture,
   http: [{ method: 'GET', path: '/memories/{id}/lineage', fields: 'query' }],
   mcp: { description: 'Show which memories one was made from, or what was made from it.' },

@@ -48,6 +48,7 @@ export const memoryLink = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [
     {
       ...{ method: 'POST', path: '/links', fields: 'body', aliases: LINK_ALIASES, status: 201 },

@@ -18,6 +18,7 @@ export const memoryUnlink = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [{ method: 'DELETE', path: '/links', fields: 'body', aliases: LINK_ALIASES }],
   run: async (call, input) => {
     const ends: string[] = [];

@@ -25,6 +25,7 @@ export const memoryDelete = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [
     {
       ...{ method: 'DELETE', path: '/memories/{id}', fields: 'query' },

@@ -38,6 +38,7 @@ export const memoryForget = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { admin: true, attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [
     {
       method: 'POST',

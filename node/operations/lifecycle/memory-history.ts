@@ -61,6 +61,7 @@ export const memoryHistory = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/memories/{id}/history', fields: 'query' }],
   mcp: {
     description:

@@ -32,6 +32,7 @@ export const memoryPromote = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [
     { method: 'POST', path: '/memories/{id}/promote', fields: 'body', omit: ['target_tier', 'to_namespace'] },
   ],

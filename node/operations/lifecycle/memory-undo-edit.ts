@@ -32,6 +32,7 @@ export const memoryUndoEdit = defineOperation({
   effect: 'write',
   overwrites: true,
   guards: { attestation: 'by-name' },
+  delegable: 'by-namespace',
   http: [{ method: 'POST', path: '/memories/{id}/undo', fields: 'body' }],
   cli: {
     command: 'undo-edit',

@@ -69,6 +69,7 @@ export const memoryUpdate = defineOperation({
     const found = await namedMemory({ ...call, services: call.services }, id);
     return found.ok ? (found.value?.namespace ?? null) : null;
   },
+  delegable: 'by-namespace',
   http: [
     {
       method: 'PUT',

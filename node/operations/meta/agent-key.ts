@@ -23,6 +23,7 @@ export const agentBindKey = defineOperation({
   output,
   effect: 'write',
   guards: { admin: true, attestation: 'by-key' },
+  delegable: 'never',
   http: [
     {
       method: 'PUT',
@@ -67,6 +68,7 @@ export const agentRevokeKey = defineOperation({
   output: z.object({ revoked: z.literal(true), agent_id: z.string() }),
   effect: 'write',
   guards: { admin: true, attestation: 'by-key' },
+  delegable: 'never',
   cli: {
     command: 'agents revoke-key',
     aliases: { agent_id: 'id' },

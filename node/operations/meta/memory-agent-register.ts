@@ -31,6 +31,7 @@ export const memoryAgentRegister = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-key' },
+  delegable: 'never',
   http: [{ method: 'POST', path: '/agents', fields: 'body', agentId: 'subject', status: 201 }],
   mcp: { description: 'Register an agent with its type and abilities.' },
   cli: {

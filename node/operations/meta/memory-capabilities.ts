@@ -28,6 +28,7 @@ export const memoryCapabilities = defineOperation({
   output: z.looseObject({ schema_version: z.string() }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [
     {
       method: 'GET',

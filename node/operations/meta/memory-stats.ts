@@ -19,6 +19,7 @@ export const memoryStats = defineOperation({
   }),
   effect: 'read',
   guards: { admin: true },
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/stats', fields: 'query' }],
   mcp: { description: 'Say how many memories there are, by tier and namespace.' },
   cli: { command: 'stats', view: 'object', examples: ['stats'] },

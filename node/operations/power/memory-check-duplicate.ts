@@ -44,6 +44,7 @@ export const memoryCheckDuplicate = defineOperation({
   }),
   effect: 'read',
   guards: {},
+  delegable: 'by-namespace',
   http: [{ method: 'POST', path: '/check_duplicate', fields: 'body' }],
   mcp: {
     description: 'Check whether a note already says the same as a title and text, before you store it.',

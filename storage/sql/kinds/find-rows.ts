@@ -1,5 +1,6 @@
 import type { Registry, Viewer } from '../../../protocol/base/viewer.js';
 import { isWithheld } from '../../../protocol/base/withheld.js';
+import { isWithin } from '../../../protocol/base/within.js';
 import type { Condition, Find, FindValue, Where } from '../../../protocol/kinds/find.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { LocalKind } from '../../../protocol/kinds/local-kind.js';
@@ -104,6 +105,7 @@ export class FindRows {
       if (left <= 0) return;
       const row = this.rowOf(source, sql, find);
       if (row === null) continue;
+      if (seen !== null && !isPlaced(sql, seen.viewer)) continue;
       if (seen !== null && !source.isVisible(row, seen.viewer, isRegistered)) continue;
       if (seen?.viewer.withheld !== undefined && isKept(seen.viewer, sql)) continue;
       left -= 1;
@@ -182,6 +184,10 @@ export class FindRows {
     return this.statements.get(text).iterate(parameters) as Iterable<SqlRow>;
   }
 }
+
+/** To a token for some namespaces a record elsewhere does not exist, and no row that lies in none. */
+const isPlaced = ({ namespace }: SqlRow, { within }: Viewer): boolean =>
+  within === undefined || (typeof namespace === 'string' && isWithin(namespace, within));
 
 /** The place of a row in the order of a find. */
 export function placeOf(

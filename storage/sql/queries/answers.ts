@@ -83,6 +83,7 @@ import {
 } from './standards.js';
 import { storeStats } from './stats.js';
 import { supersededPayloads } from './superseded.js';
+import { tokenRoots, tokenStanding } from './tokens.js';
 import {
   announcedSince,
   countDeadLetters,
@@ -156,6 +157,8 @@ export const ANSWERS: {
     keys: agentKeys.of(statements, agentIds),
   })),
   'list-agents': scan(listAgents),
+  'token-roots': scan(tokenRoots),
+  'token-standing': lookup(tokenStanding),
   'list-quotas': scan(listQuotas),
   'links-of-memory': { run: linksOfMemory, isLookup: () => false },
   'named-links': scan(namedLinks),

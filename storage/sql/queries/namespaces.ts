@@ -1,6 +1,6 @@
 import type { CountNamespaces, NamespaceCount } from '../../../protocol/namespaces/queries.js';
 import type { Answers } from '../../../protocol/release.js';
-import { type SqlFragment, visibleRows } from '../visibility.js';
+import { type SqlFragment, seesAll, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';
 
 /** The number of visible rows of each namespace that has some, by namespace. */
@@ -12,7 +12,7 @@ export function countNamespaces(
   // `0` follows `/`, so this is the prefix and all that lies under it.
   const within =
     prefix === null ? 'TRUE' : `(n.name = @prefix OR (n.name > @prefix || '/' AND n.name < @prefix || '0'))`;
-  const sql = viewer.all && viewer.withheld === undefined ? countsOfAll(within) : countsWithin(within, gate);
+  const sql = seesAll(viewer) ? countsOfAll(within) : countsWithin(within, gate);
   const rows = statements
     .get(sql)
     .all({ ...gate.parameters, ...(prefix === null ? {} : { prefix }) }) as NamespaceCount[];

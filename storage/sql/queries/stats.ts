@@ -33,6 +33,7 @@ export function storeStats({ db, statements }: QueryParts, query: StoreStats): A
        JOIN memories t ON t.id = l.target_id WHERE ${gate.sql} AND ${visibleRows('t', query.viewer, query.now).sql}`,
       gate.parameters,
     ),
-    db_size_bytes: db.sizeBytes(),
+    // The size of the file would tell of the rows that the viewer may not know of.
+    db_size_bytes: query.viewer.within === undefined ? db.sizeBytes() : 0,
   };
 }

@@ -61,6 +61,8 @@ const INPUTS: Readonly<Record<string, (id: string, agent: string) => Record<stri
   jobs_pause: () => ({ all: true }),
   jobs_resume: () => ({ all: true }),
   jobs_cancel: () => ({ all: true }),
+  token_mint: () => ({ namespaces: ['**'] }),
+  token_revoke: () => ({ token_id: '0'.repeat(32) }),
   hook_answer: () => ({ answer: 'no' }),
   memory_import: () => ({ memories: [{ title: 'i', content: 'c' }] }),
 };

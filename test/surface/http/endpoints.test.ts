@@ -76,6 +76,8 @@ describe('the endpoint tables of the interface', () => {
     covered.get('POST /conflicts/take')?.delete('success');
     // Its success needs a hook that asks: test/surface/hooks.test.ts.
     covered.get('POST /hooks/questions/{id}')?.delete('success');
+    // Its success needs an API key: test/delegation/tokens.test.ts.
+    covered.get('POST /tokens')?.delete('success');
     for (const { method, path, status } of ENDPOINT_ROWS) {
       const found = routes.find(method, path.split('?')[0]!.replace(/\{\w+\}/g, 'x'));
       if (found.kind === 'route') covered.get(found.route)?.delete(status < 400 ? 'success' : 'refusal');

@@ -13,8 +13,15 @@ const UNGUARDED = [
   'memory_store_bulk',
 ];
 
-/** Writes about agents, their keys, and the replay of events: refused over HTTP for agents with a key alone. */
-const BY_KEY = ['agent_bind_key', 'agent_revoke_key', 'memory_agent_register', 'memory_subscription_replay'];
+/** Writes about agents, their keys and tokens, and the replay of events: refused over HTTP for agents with a key alone. */
+const BY_KEY = [
+  'agent_bind_key',
+  'agent_revoke_key',
+  'memory_agent_register',
+  'memory_subscription_replay',
+  'token_mint',
+  'token_revoke',
+];
 
 describe('attestation required by name', () => {
   it('is asked for by every write that changes memories', () => {

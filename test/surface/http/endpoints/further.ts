@@ -1,6 +1,27 @@
-import { type EndpointRow, INVALID } from './row.js';
+import { type EndpointRow, INVALID, NOT_FOUND, ROOT } from './row.js';
 
 export const further: readonly EndpointRow[] = [
+  {
+    section: '4.12',
+    what: 'the tokens of a node without any',
+    method: 'GET',
+    path: '/tokens',
+    status: 200,
+    holds: { count: 0, tokens: [] },
+  },
+  { section: '4.12', what: 'too many tokens', method: 'GET', path: '/tokens?limit=0', ...INVALID },
+  {
+    ...{ section: '4.12', what: 'a token of a node without an API key', method: 'POST', path: '/tokens' },
+    ...{ body: { namespaces: ['**'] }, status: 403, code: 'FORBIDDEN' },
+  },
+  {
+    ...{ section: '4.12', what: 'revoke all tokens', method: 'POST', path: '/tokens/revoke', as: ROOT },
+    ...{ body: { all: true }, status: 200, holds: { revoked: true, before: true } },
+  },
+  {
+    ...{ section: '4.12', what: 'revoke a token that nobody knows', method: 'POST', path: '/tokens/revoke' },
+    ...{ body: { token_id: '0'.repeat(32) }, ...NOT_FOUND },
+  },
   {
     section: '4.12',
     what: 'quota of the caller',

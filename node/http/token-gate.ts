@@ -1,0 +1,143 @@
+import type { IncomingMessage } from 'node:http';
+import { BoundedMap } from '../../protocol/base/bounded-map.js';
+import { isTokenText } from '../../protocol/base/ids.js';
+import { type Failure, failed, failure, ok, type Result } from '../../protocol/base/result.js';
+import type { Scheduler, Timer } from '../../protocol/base/seams.js';
+import { makerOf } from '../../protocol/kinds/home.js';
+import type { TokenGrant } from '../identity/http-caller.js';
+import { keyMarkOf, loadTokenSigner } from '../identity/token-root.js';
+import { type VerifiedToken, verifyToken } from '../identity/tokens.js';
+import type { Services } from '../pipeline/call.js';
+import { keysOf } from './key-gate.js';
+
+/** Tokens whose signatures were verified; whether they still count is asked at each request. */
+const VERIFIED_MAX = 512;
+/** How long a stream may go on after its token was revoked. */
+const WATCH_MS = 2000;
+
+/** The token of a request, and what it permits now. */
+export interface OpenedToken {
+  readonly token: VerifiedToken;
+  readonly grant: TokenGrant;
+}
+
+const misplaced = (why: string): Failure => failure('TOKEN_INVALID', why);
+
+/**
+ * The token of a request; null where it has none. A token stands alone, once, in `authorization`: whoever sends one wants
+ * its bounds, so a second credential beside it must not lift them.
+ */
+export function tokenOf(
+  { headers, rawHeaders }: IncomingMessage,
+  queryKey: string | undefined,
+): Result<string> | null {
+  const bearers = rawHeaders.filter(
+    (_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === 'authorization',
+  );
+  const sent = [...keysOf(headers), ...bearers.map((value) => value.replace(/^bearer +/i, ''))];
+  if (!sent.some(isTokenText) && !(queryKey !== undefined && isTokenText(queryKey))) return null;
+  if (headers['x-api-key'] !== undefined || queryKey !== undefined) {
+    return failed(misplaced('a token goes into "authorization: Bearer", without another key beside it'));
+  }
+  const [token] = keysOf(headers);
+  if (bearers.length !== 1 || token === undefined)
+    return failed(misplaced('send one authorization header: Bearer and the token'));
+  return ok(token);
+}
+
+type Parts = Pick<Services, 'store' | 'clock' | 'crypto' | 'settings' | 'peerId' | 'isMember'>;
+
+/** Says what the tokens of requests permit. */
+export class TokenGate {
+  /** By the digest of the text. */
+  private readonly verified = new BoundedMap<string, VerifiedToken>(VERIFIED_MAX);
+  private readonly watched = new Set<{ readonly token: VerifiedToken; readonly end: () => void }>();
+  private timer: Timer | null = null;
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly scheduler: Pick<Scheduler, 'after'>,
+  ) {}
+
+  /** TOKEN_INVALID, TOKEN_EXPIRED or TOKEN_REVOKED for a token that does not count here and now. */
+  async open(text: string): Promise<Result<OpenedToken>> {
+    const digest = this.parts.crypto.sha256Hex(text);
+    const token = this.verified.get(digest) ?? (await this.verify(text));
+    if ('error' in token) return failed(token.error);
+    const problem = await this.problemWith(token);
+    if (problem !== null) return failed(problem);
+    this.verified.set(digest, token);
+    const { tokenId, agentId, operations, within } = token;
+    return ok({ token, grant: { tokenId, agentId, operations, within } });
+  }
+
+  /** Calls once the token of something that goes on does not count any more; answers what ends the watch. */
+  watch(token: VerifiedToken, end: () => void): () => void {
+    const each = { token, end };
+    this.watched.add(each);
+    this.lookLater();
+    return () => this.watched.delete(each);
+  }
+
+  private async verify(text: string): Promise<VerifiedToken | { readonly error: Failure }> {
+    const roots = await this.parts.store.query({ kind: 'token-roots' });
+    if (!roots.ok) return { error: roots.error };
+    const token = await verifyToken(text, roots.value.roots);
+    return token.ok ? token.value : { error: token.error };
+  }
+
+  private async problemWith(token: VerifiedToken): Promise<Failure | null> {
+    const { rootId, revocationIds, minter, minterKey, keyMark, notBeforeS, expiresS, operations, within } =
+      token;
+    const nowMs = this.parts.clock.nowMs();
+    if (nowMs >= expiresS * 1000) return failure('TOKEN_EXPIRED', 'the token has expired');
+    if (nowMs < notBeforeS * 1000) return failure('TOKEN_EXPIRED', 'the token is not valid yet');
+    if (operations.length === 0 || within?.length === 0) {
+      return failure('TOKEN_SCOPE', 'the token was narrowed until it permits nothing');
+    }
+    const asked = { rootId, revocationIds, minter } as const;
+    const found = await this.parts.store.query({ kind: 'token-standing', ...asked });
+    if (!found.ok) return found.error;
+    const { hasRoot, revoked, minterKey: boundKey } = found.value;
+    const node = makerOf(rootId);
+    const isOwn = node === this.parts.peerId;
+    if (!hasRoot || !(isOwn || (await this.parts.isMember(node)))) {
+      return failure('TOKEN_INVALID', 'no node that this one knows signed this token');
+    }
+    if (revoked) return failure('TOKEN_REVOKED', 'the token was revoked');
+    if (minterKey !== null && boundKey !== undefined && boundKey !== minterKey) {
+      return failure('TOKEN_REVOKED', 'the key of who minted the token was revoked or replaced');
+    }
+    if (isOwn && keyMark !== null && keyMark !== this.keyMark()) {
+      return failure(
+        'TOKEN_REVOKED',
+        'the API key with which the token was minted is not that of this node now',
+      );
+    }
+    return null;
+  }
+
+  private keyMark(): string | null {
+    const { apiKey, keyDir } = this.parts.settings;
+    const signer = apiKey === null ? null : loadTokenSigner(keyDir);
+    return signer === null || apiKey === null ? null : keyMarkOf(signer, apiKey);
+  }
+
+  private lookLater(): void {
+    if (this.timer !== null || this.watched.size === 0) return;
+    this.timer = this.scheduler.after(WATCH_MS, () => {
+      void this.look().finally(() => {
+        this.timer = null;
+        this.lookLater();
+      });
+    });
+  }
+
+  private async look(): Promise<void> {
+    for (const each of this.watched) {
+      if ((await this.problemWith(each.token)) === null) continue;
+      this.watched.delete(each);
+      each.end();
+    }
+  }
+}
