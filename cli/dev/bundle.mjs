@@ -101,7 +101,14 @@ export async function bundle(dist) {
         plugins: [noSchemaValidator(), noKeyFiles()],
       }),
     ),
-    build({ ...common, entryPoints: [BISCUIT.source], outfile: BISCUIT.file, format: 'cjs' }),
+    build({
+      ...common,
+      entryPoints: [BISCUIT.source],
+      outfile: BISCUIT.file,
+      format: 'cjs',
+      // Its package.json says "false" where a boolean is meant.
+      logOverride: { 'package.json': 'silent' },
+    }),
     ...ENTRIES.map((entry) =>
       build({
         ...common,
