@@ -127,7 +127,7 @@ export async function secretFrom(source: string, flag: string, stdin: Readable):
     return fail('INVALID_ARGUMENT', `${flag}: the variable that it names is not set`);
   }
   if (source.startsWith('file:')) {
-    const read = readSecretFile(source.slice(5));
+    const read = readSecretFile(source.slice(5), 0o600);
     if (read.ok) return ok(read.secret.reveal());
     return fail('INVALID_ARGUMENT', `${flag}: the file that it names ${FILE_PROBLEMS[read.problem]}`);
   }
@@ -155,7 +155,7 @@ export async function fileValue(path: string, flag: string, stdin: Readable): Pr
 const FILE_PROBLEMS: Readonly<Record<SecretFileProblem, string>> = {
   missing: 'does not exist',
   unreadable: 'cannot be read',
-  'lax-mode': 'may be read by others: chmod 400 it',
+  'lax-mode': 'may be read by others: chmod 600 it',
   empty: 'has no secret on its first line',
 };
 

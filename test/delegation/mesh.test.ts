@@ -112,7 +112,7 @@ describe('tokens on two nodes', { timeout: 240_000 }, () => {
   it('are verified by the home of the other node, and under the root alone without a home', async () => {
     const env = { TOKEN: tokens['team']! };
     const here = await run(two.home, ['token', 'verify', 'env:TOKEN', '--json'], { env });
-    assert.equal(here.code, 0, here.err);
+    assert.equal(here.code, 0, here.err + here.out);
     const { root, agent_id } = JSON.parse(here.out) as Json;
     assert.equal(agent_id, HELPER);
     const nowhere = temporaryFolder('no-node');

@@ -58,7 +58,7 @@ describe('webhooks on the command line', { timeout: 180_000 }, () => {
     const file = join(home, 'hook.key');
     writeFileSync(file, `${SECRET}\n`);
     const loose = await told(['subscribe', url, '--secret', `file:${file}`]);
-    assert.match(String(loose['error']), /chmod 400/);
+    assert.match(String(loose['error']), /chmod 600/);
     chmodSync(file, 0o400);
     const ids: string[] = [];
     for (const [source, options] of [
