@@ -65,7 +65,11 @@ export function biscuitLibrary(): Promise<BiscuitLibrary> {
 }
 
 async function load(): Promise<BiscuitLibrary> {
-  const glue = createRequire(import.meta.url)('./biscuit/biscuit.cjs') as Glue;
+  const require = createRequire(import.meta.url);
+  const place = require.resolve('./biscuit/biscuit.cjs');
+  // What it keeps is of one instance, which another copy of this module may have made.
+  delete require.cache[place];
+  const glue = require(place) as Glue;
   const bytes = await readFile(new URL('./biscuit/biscuit_bg.wasm', import.meta.url));
   const module = await webAssembly.compile(bytes);
   const imports: Record<string, Record<string, unknown>> = {};

@@ -117,7 +117,8 @@ describe('tokens on two nodes', { timeout: 240_000 }, () => {
     assert.equal(agent_id, HELPER);
     const nowhere = temporaryFolder('no-node');
     const alone = (key: string) => run(nowhere, ['token', 'verify', 'env:TOKEN', '--root', key], { env });
-    assert.equal((await alone(String(root))).code, 0);
+    const known = await alone(String(root));
+    assert.equal(known.code, 0, known.err + known.out);
     assert.match((await alone('ab'.repeat(32))).err, /another key signed/);
     const unknown = await run(nowhere, ['token', 'verify', 'env:TOKEN'], { env });
     assert.match(unknown.err, /no node that this one knows/);

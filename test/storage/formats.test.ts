@@ -40,6 +40,7 @@ const EMPTY = [
 const LATER_INDEXES = ['memories_mentioned', 'memories_persona', 'memories_atoms'];
 const LATER_TABLES = {
   confidence_shadow_observations: 0,
+  erasures: 0,
   jobs: 0,
   lease_term: 0,
   minted_token: 0,
