@@ -86,7 +86,7 @@ function outcomeOf(answer: Answer): TracedOutcome {
 
 async function run(operation: Operation, given: Request, services: Services): Promise<Answer> {
   try {
-    const refused = grantProblem(operation, request.caller);
+    const refused = grantProblem(operation, given.caller);
     if (refused !== null) return failed(refused);
     // This check comes first, so that a caller without the right to an operation learns nothing of its other checks.
     if (operation.guards.admin === true && given.surface === 'http' && !given.caller.admin) {
