@@ -93,6 +93,8 @@ function MemoryFacts({ memory }: { readonly memory: Memory }) {
           ['Changed', <Time at={memory.updated_at} />],
           ['Last used', <Time at={memory.last_accessed_at} />],
           ['Expires', memory.expires_at === undefined ? 'never' : <Time at={memory.expires_at} />],
+          ['Holds since', memory.valid_from === undefined ? '' : <Time at={memory.valid_from} />],
+          ['Holds until', memory.valid_until === undefined ? '' : <Time at={memory.valid_until} />],
           ['Scope', String(metadata['scope'] ?? 'private')],
           ['Source', memory.source],
           ['Source address', String(memory['source_uri'] ?? '')],

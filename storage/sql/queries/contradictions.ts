@@ -1,6 +1,7 @@
 import { CONTRADICTION_PAIRS_MAX, CONTRADICTION_ROWS_READ_MAX } from '../../../protocol/base/limits.js';
 import { contradictionPairs, pairKey } from '../../../protocol/lifecycle/contradictions.js';
 import type { ContradictionLink, FindContradictions } from '../../../protocol/lifecycle/queries.js';
+import { validityAt } from '../../../protocol/memory/validity.js';
 import type { Answers } from '../../../protocol/release.js';
 import { PageRows, SELECT_ROW, type SqlRow } from '../rows.js';
 import type { Statements } from '../statements.js';
@@ -44,7 +45,9 @@ export function findContradictions(
       return { source_id, target_id, relation: 'contradicts', synthesized: false };
     });
   const linked = new Set(links.flatMap(({ source_id, target_id }) => [source_id, target_id]));
-  const pairs = contradictionPairs(subjects, query.topic !== null, known);
+  // What has ended, or not begun, contradicts nothing now.
+  const holding = subjects.filter((memory) => validityAt(memory, query.now) === 'valid');
+  const pairs = contradictionPairs(holding, query.topic !== null, known);
   return {
     memories: page.rows.filter(({ id }) => listed.has(id) || linked.has(id)),
     links: [...links, ...pairs.links],

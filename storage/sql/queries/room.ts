@@ -1,17 +1,19 @@
 import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
 import { memoryKind } from '../../../protocol/memory/memory-kind.js';
 import { standardKind } from '../../../protocol/memory/standard-kind.js';
+import { pendingKind } from '../../../protocol/policies/pending-kind.js';
 import type { Answers } from '../../../protocol/release.js';
 import type { PlanRoom, RoomStep } from '../../../protocol/replication/make-room.js';
 import { memberSql } from '../kinds/record-table.js';
 import { NO_SUSPECT } from '../suspects.js';
 import type { QueryParts } from './query-parts.js';
 
-/** Nothing names the memory: no link, no standard; and it is none of the service's own. */
+/** Nothing names the memory: no link, no standard, no pending action; and it is none of the service's own. */
 const UNPINNED = `substr(m.namespace, 1, 1) <> '_'
   AND NOT EXISTS (SELECT 1 FROM memory_links l WHERE l.source_id = m.id)
   AND NOT EXISTS (SELECT 1 FROM memory_links l WHERE l.target_id = m.id)
-  AND NOT EXISTS (SELECT 1 FROM records s WHERE s.kind = '${standardKind.name}' AND ${memberSql('standard_id', 's')} = m.id)`;
+  AND NOT EXISTS (SELECT 1 FROM records s WHERE s.kind = '${standardKind.name}' AND ${memberSql('standard_id', 's')} = m.id)
+  AND NOT EXISTS (SELECT 1 FROM records p WHERE p.kind = '${pendingKind.name}' AND replace(p.payload, m.id, '') <> p.payload)`;
 
 const LIVE = '(m.expires_at IS NULL OR m.expires_at > @now)';
 

@@ -279,6 +279,27 @@ export class FactsRun {
       until: memory['valid_until'] ?? null,
     }));
     assert.deepEqual(found.sort(byId), this.expected(by, asked, asOf, place).sort(byId), String(query));
+    if (asOf !== null) await this.find(by, asOf);
+  }
+
+  /** A search and a recall find what holds at an instant; every title has the word. */
+  private async find(by: string, asOf: string): Promise<void> {
+    const expected = this.expected(by, undefined, asOf, null).map(({ id }) => id);
+    for (const [path, rows] of [
+      ['search', 'results'],
+      ['recall', 'memories'],
+    ] as const) {
+      const query = new URLSearchParams({
+        q: 'fact',
+        namespace: `${this.root}/**`,
+        as_of: asOf,
+        limit: '50',
+      });
+      if (path === 'recall') query.set('min_score', '0');
+      const answer = await this.send(200, 'GET', `/${path}?${query}`, undefined, by);
+      const found = (answer[rows] as Json[]).map(({ id }) => id);
+      assert.deepEqual(found.sort(), [...expected].sort(), `${path} ${query}`);
+    }
   }
 
   private expected(by: string, asked: Moment | undefined, asOf: string | null, place: string | null) {

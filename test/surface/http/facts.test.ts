@@ -161,6 +161,17 @@ describe('a memory that supersedes another', () => {
     ];
     await send(200, 'POST', '/contradictions/resolve', { winner, loser, keep: true });
     assert.equal((await read(loser))['validity'], 'ended');
+    // What has ended contradicts nothing.
+    const listed = async () => {
+      const { links } = await send(200, 'GET', '/contradictions?namespace=facts/topic');
+      return (links as Json[]).length;
+    };
+    const about = { namespace: 'facts/topic', metadata: { topic: 'office' } };
+    const past = await store({ title: 'then', content: 'in Rome', ...about });
+    const present = await store({ title: 'now', content: 'in Bern', ...about });
+    assert.equal(await listed(), 1);
+    await send(200, 'POST', '/contradictions/resolve', { winner: present, loser: past, keep: true });
+    assert.equal(await listed(), 0);
   });
 });
 
