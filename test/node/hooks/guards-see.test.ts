@@ -20,7 +20,19 @@ const TEXTS: Readonly<Record<string, unknown>> = {
 };
 /** Members that hold no text of the caller: words of a list, numbers, instants, and what the service decides by. */
 const WITHOUT_TEXT = new Set([
-  ...['tier', 'priority', 'confidence', 'ttl_secs', 'expires_at', 'agent_id', 'scope', 'kind', 'on_conflict'],
+  ...[
+    'tier',
+    'priority',
+    'confidence',
+    'ttl_secs',
+    'expires_at',
+    'valid_from',
+    'valid_until',
+    'agent_id',
+    'scope',
+    'kind',
+    'on_conflict',
+  ],
   ...['source_span', 'force', 'detect_conflicts', 'id', 'expected_version', 'signature', 'created_at'],
   ...['recall_id', 'sign'],
 ]);
