@@ -29,7 +29,10 @@ export function aCaller(changes: Partial<Caller> = {}): Caller {
   return { agentId, claimed: 'explicit', viewer: tenant(agentId), admin: false, local: false, ...changes };
 }
 
+/** No rule keeps anything from a caller. */
+const NO_RULES = { limited: (caller: Caller) => Promise.resolve(ok(caller)) } as unknown as Services['reads'];
+
 /** Services of which an operation under test uses only those that are given. */
 export function someServices(parts: Partial<Services>): Services {
-  return { hooks: NO_HOOKS, ...parts } as Services;
+  return { hooks: NO_HOOKS, reads: NO_RULES, ...parts } as Services;
 }
