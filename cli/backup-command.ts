@@ -1,8 +1,11 @@
 import { BACKUPS_KEPT } from '../protocol/base/limits.js';
 import { fail, failed, ok } from '../protocol/base/result.js';
+import { SCHEMA_VERSION } from '../protocol/base/schema-version.js';
 import { copySteps } from './copy-steps.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';
+import { withLocalNode } from './local-node.js';
+import { noteCopy } from './note-copy.js';
 import { Progress } from './progress.js';
 
 /** Copies the database while the node runs (reference-mcp-cli §2.2). */
@@ -39,6 +42,12 @@ export const backupCommand = defineCommand({
     }
     if (!made.ok) return failed(made.error);
     const { path, manifestPath, manifest, pruned, unfinished } = made.value;
+    // A database of an earlier release is copied as it is, and not opened.
+    if (manifest.schema_version === SCHEMA_VERSION)
+      await withLocalNode(parsed, async ({ store }) => {
+        await noteCopy(store, 'backup', path);
+        return ok(0);
+      });
     const answer = { path, manifest_path: manifestPath, ...manifest, pruned, unfinished };
     await terminal.print(
       parsed.flags.has('json')

@@ -1,4 +1,4 @@
-import type { ReadServices } from '../node/pipeline/call.js';
+import type { ReadServices, Services } from '../node/pipeline/call.js';
 import { PrivateFile } from '../node/private-file.js';
 import { type Exported, ExportFailedError, exportDocument } from '../node/transfer/export-document.js';
 import { operatorView } from '../node/transfer/operator-view.js';
@@ -11,6 +11,7 @@ import { defineCommand } from './define-command.js';
 import { flagValue } from './global-flags.js';
 import { linksAndRecords } from './imports/export-totals.js';
 import { withLocalNode } from './local-node.js';
+import { noteCopy } from './note-copy.js';
 import { Progress } from './progress.js';
 import type { Terminal } from './terminal.js';
 
@@ -65,7 +66,7 @@ export const exportCommand = defineCommand({
 async function run(
   parsed: ParsedArguments,
   terminal: Terminal,
-  services: ReadServices,
+  services: Services,
   exported: Exported,
 ): Promise<Result<number>> {
   const out = flagValue(parsed, 'out');
@@ -89,6 +90,7 @@ async function run(
     let piece = await document.next();
     for (; piece.done !== true; piece = await document.next()) file.write(piece.value);
     file.finish();
+    await noteCopy(services.store, 'export', out);
     progress.end();
     const { memories, links, records, omitted } = piece.value;
     const left = omitted === 0 ? '' : `; ${omitted} damaged rows are left out, see "mnemesh doctor"`;

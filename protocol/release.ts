@@ -65,6 +65,7 @@ import { tokenRootKind } from './delegation/token-root-kind.js';
 import { dropTokenRootCommand, noteTokenCommand, revokeTokenCommand } from './delegation/tokens.js';
 import { erasureDoneKind } from './erasure/erasure-done-kind.js';
 import { clearErasedCommand, noteErasuresCommand, wipeFreedCommand } from './erasure/finish-erasures.js';
+import { keptCopyKind, noteCopyCommand } from './erasure/kept-copy-kind.js';
 import * as erasureMutations from './erasure/mutations.js';
 import type { ErasureQueries } from './erasure/queries.js';
 import { createLinkCommand } from './graph/create-link.js';
@@ -240,6 +241,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   jobKind,
   erasureKind,
   mintedTokenKind,
+  keptCopyKind,
 ];
 
 const DECLARED = [
@@ -373,6 +375,7 @@ const DECLARED = [
   noteTokenCommand,
   revokeTokenCommand,
   dropTokenRootCommand,
+  noteCopyCommand,
 ] as const;
 
 type Declared = (typeof DECLARED)[number];

@@ -1,4 +1,5 @@
 import type { Scheduler } from '../../protocol/base/seams.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import type { Services } from '../pipeline/call.js';
 import { MeshState } from './forming/mesh-state.js';
 import { MeshRoster } from './mesh-roster.js';
@@ -25,11 +26,20 @@ export class MembersOnDisk {
   }
 
   isMember(peerId: string): boolean {
+    this.#reread();
+    return this.#roster.find(peerId)?.state === 'member';
+  }
+
+  members(): readonly Peer[] {
+    this.#reread();
+    return this.#roster.peers().filter(({ state }) => state === 'member');
+  }
+
+  #reread(): void {
     const now = this.#clock.monotonicMs();
     if (now - this.#readAtMs >= REREAD_MS) {
       this.#readAtMs = now;
       this.#state.reload();
     }
-    return this.#roster.find(peerId)?.state === 'member';
   }
 }

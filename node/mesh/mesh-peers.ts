@@ -50,6 +50,11 @@ export class MeshPeers {
     return this.roster.find(peerId)?.state === 'member';
   }
 
+  /** The other nodes that belong to the mesh now. */
+  members(): readonly Peer[] {
+    return this.roster.peers().filter(({ state }) => state === 'member');
+  }
+
   /** Ends the connections to peers that are no longer members. */
   keepMembers(): void {
     const members = this.roster.peers().filter(({ state }) => state === 'member');

@@ -104,6 +104,7 @@ import { jobsCancel, jobsList, jobsPause, jobsResume, jobsShow } from './meta/jo
 import { memoryAgentList } from './meta/memory-agent-list.js';
 import { memoryAgentRegister } from './meta/memory-agent-register.js';
 import { memoryCapabilities } from './meta/memory-capabilities.js';
+import { memoryErasures } from './meta/memory-erasures.js';
 import { memoryRecallObservations } from './meta/memory-recall-observations.js';
 import { memorySessionStart } from './meta/memory-session-start.js';
 import { memoryStats } from './meta/memory-stats.js';
@@ -281,6 +282,7 @@ export const OPERATIONS: readonly Operation[] = [
   memorySkillExport,
   memorySkillPromoteFromReflection,
   memorySkillCompositionalContext,
+  memoryErasures,
   meshConflicts,
   meshConflictTake,
   nodeDoctor,

@@ -7,6 +7,7 @@ import type { ObservedRecall } from '../../protocol/confidence/observe.js';
 import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { WriteSignature } from '../../protocol/memory/memory.js';
 import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
+import type { Peer } from '../../protocol/peers/peer.js';
 import type { SchemaDenial } from '../../protocol/policies/note-schema-denial.js';
 import type { Command } from '../../protocol/release.js';
 import type { ReadStore, Store } from '../../storage/port.js';
@@ -127,6 +128,8 @@ export interface ReadServices {
   readonly peerId: string;
   /** True for another node that belongs to the mesh now, or that is enrolled by hand. */
   readonly isMember: (peerId: string) => boolean | Promise<boolean>;
+  /** The other nodes of the mesh; absent where nothing is known of a mesh. */
+  readonly members?: (() => readonly Peer[] | Promise<readonly Peer[]>) | undefined;
   /** The machine's key; null when the node could not make or read it. */
   readonly machineKey: Signer | null;
   /** Names and families of the operations, for capabilities and the loaders. */

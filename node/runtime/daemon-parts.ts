@@ -122,6 +122,7 @@ export function openParts(ground: DaemonGround, examine?: Examine): DaemonParts 
     log,
     catalogue: CATALOGUE,
     isMember: (peerId) => peers.isMember(peerId),
+    members: () => peers.members(),
     condition: () => condition.read(),
     examine,
     onDecision: (action, outcome) => metrics.policyDecision(action, outcome),

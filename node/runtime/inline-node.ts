@@ -94,7 +94,7 @@ export async function openInlineNode(
     settings,
     log,
     catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
-    isMember: membersOnDisk(settings, identity.peerId, log),
+    ...membersOnDisk(settings, identity.peerId, log),
     condition: () => ({
       ready: damage.takesWrites,
       degraded: damage.degraded(),
@@ -162,14 +162,18 @@ function embedHere({ role, openLocal }: Semantics): void {
 }
 
 /** Members of the mesh; the modules for that are loaded when the first memory of another node is shown. */
-function membersOnDisk(settings: Settings, peerId: string, log: Log): Services['isMember'] {
+function membersOnDisk(settings: Settings, peerId: string, log: Log): Pick<Services, 'isMember' | 'members'> {
   let members: Promise<MembersOnDisk> | null = null;
   const parts = { settings, log, clock: systemClock, random: systemRandom, crypto: systemCrypto };
-  return async (asked) => {
+  const read = () => {
     members ??= import('../mesh/members-on-disk.js').then(
       (mesh) => new mesh.MembersOnDisk(parts, peerId, systemScheduler),
     );
-    return (await members).isMember(asked);
+    return members;
+  };
+  return {
+    isMember: async (asked) => (await read()).isMember(asked),
+    members: async () => (await read()).members(),
   };
 }
 

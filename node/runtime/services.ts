@@ -23,6 +23,7 @@ type OwnParts = Pick<
   | 'condition'
   | 'catalogue'
   | 'isMember'
+  | 'members'
   | 'onDecision'
   | 'tracing'
   | 'examine'

@@ -84,11 +84,12 @@ function* decideNoteErasures({ ids }: NoteErasures, { now }: DecisionContext): D
   for (const memory_id of ids) {
     const erasure = yield* localRow(erasureKind, { memory_id });
     if (erasure === null || erasure.finished_at !== null) continue;
+    mutations.push(changeRows(erasureKind, { memory_id }, { finished_at: now }));
+    if (erasure.outside === 1) continue;
     const { namespace } = erasure;
     const done: ErasureDone = { memory_id, peer_id, namespace, done_at: now, rest: NO_REST };
     const place = { id: homeId(peer_id, memory_id), namespace };
     mutations.push(yield* putRecord(erasureDoneKind, place, done));
-    mutations.push(changeRows(erasureKind, { memory_id }, { finished_at: now }));
   }
   return decided({}, mutations);
 }

@@ -89,6 +89,8 @@ export type ParkReason =
 
 /** An operation whose payload, chain and head the caller has verified against each other. */
 export interface VerifiedOperation extends WireOperation {
+  /** True when its payload follows from its header, and its sender did not give it: this node may not hold the namespace. */
+  readonly implied?: true;
   /** Its header hash. */
   readonly hash: string;
   /**

@@ -9,6 +9,8 @@ export interface Erasure {
   readonly erased_at: Instant;
   /** Who asked this node; null where another node was asked. */
   readonly erased_by: AgentId | null;
+  /** 1 where this node may not hold the namespace, so it writes nothing there about it. */
+  readonly outside: number | null;
   /** When this node had overwritten what it held; null before. */
   readonly finished_at: Instant | null;
 }
@@ -19,7 +21,7 @@ export const erasureKind = localKind<Erasure>({
   key: ['memory_id'],
   members: {
     ...{ memory_id: 'text', namespace: 'text', erased_at: 'text' },
-    ...{ erased_by: 'text?', finished_at: 'text?' },
+    ...{ erased_by: 'text?', outside: 'integer?', finished_at: 'text?' },
   },
   indexes: [['finished_at', 'memory_id'], ['erased_at']],
   isVisible: ({ erased_by }, { all, agentId }) => all || (agentId !== null && erased_by === agentId),

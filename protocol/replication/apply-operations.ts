@@ -7,6 +7,7 @@ import { includes } from '../base/version-vector.js';
 import { defineCommand, operationsBytes } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { mayWrite } from '../decide/home.js';
+import { changeRows } from '../decide/local-rows.js';
 import type { Mutation } from '../decide/mutations.js';
 import { after, ownOrigin, type Reading, subjectRow, versionsOf } from '../decide/reads.js';
 import { useEnvelope } from '../identity/mutations.js';
@@ -23,6 +24,7 @@ import {
   type SignedHead,
   type VerifiedOperation,
 } from '../log/wire-operation.js';
+import { erasureKind } from '../memory/erasure-kind.js';
 import { dropArchived } from '../memory/mutations.js';
 import { scopeOfAuthor } from '../policies/reads.js';
 import type { ParkedOperation, RefusedOperation } from '../wire/bodies.js';
@@ -281,6 +283,7 @@ function* subjectEffect(operation: VerifiedOperation, kind: Kind, incoming: Vers
     // Only the removal that wins, when it arrives: an older removal must not bring a purged copy back.
     archive: settled.removal?.was === incoming.removal?.was ? (incoming.removal?.was ?? null) : null,
   });
+  if (operation.implied === true) mutations.push(changeRows(erasureKind, { memory_id: id }, { outside: 1 }));
   return { parked: null, mutations };
 }
 

@@ -115,12 +115,13 @@ function follow(
   const { payload, payloadHash } = operation;
   if (payload !== null && crypto.sha256Hex(payload) !== payloadHash) return null;
   const implied = payload === null ? impliedPayload(operation) : null;
-  const said = implied !== null && crypto.sha256Hex(implied) === payloadHash ? implied : payload;
+  const follows = implied !== null && crypto.sha256Hex(implied) === payloadHash;
   if (before !== undefined && (operation.seq !== before.seq + 1 || operation.prevHash !== before.hash)) {
     return null;
   }
   const hash = headerHash(operation, crypto);
-  return { ...operation, payload: said, hash, refusal: null, scope: null };
+  const verified = { ...operation, hash, refusal: null, scope: null };
+  return follows ? { ...verified, payload: implied, implied: true } : verified;
 }
 
 function marked(verified: VerifiedOperation, origins: Origins, authors: AuthorVerifier): VerifiedOperation {

@@ -1,13 +1,16 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { isBusy } from './sqlite-errors.js';
+import { isBusy, isFull } from './sqlite-errors.js';
 
 /** Pages of the full text that one step merges. */
 const STEP_PAGES = 300;
 
+/** The largest file that is written anew: others write nothing meanwhile, 3 s or so. */
+const REWRITTEN_BYTES_MAX = 512 * 1024 * 1024;
+
 /**
- * Overwrites what removed rows leave in the file. Freed pages are overwritten as they are freed (`secure_delete`). The
- * full text keeps the terms of a removed row until its segment is merged, and the write-ahead log keeps old pages until
- * it is cut: both are done here, in steps.
+ * Overwrites what removed rows leave in the file. Freed rows are overwritten as they are freed (`secure_delete`), but not
+ * what SQLite left between the rows of a page when it moved some to another page: only a new file is free of it. The full text keeps
+ * the terms of a removed row until its segment is merged, and the write-ahead log keeps old pages until it is cut.
  */
 export class FreedSpace {
   #merging = false;
@@ -19,7 +22,9 @@ export class FreedSpace {
   wipe(): boolean {
     if (this.db.memory) return this.merge();
     try {
-      return this.merge() && this.cutLog();
+      if (!this.merge()) return false;
+      this.rewrite();
+      return this.cutLog();
     } catch (error) {
       if (isBusy(error)) return false;
       throw error;
@@ -44,8 +49,27 @@ export class FreedSpace {
     return done;
   }
 
+  /** A file that became too long, or has no room for its copy, keeps the free space of its pages as it is. */
+  private rewrite(): void {
+    const bytes = (this.pragma('page_count') as number) * (this.pragma('page_size') as number);
+    if (bytes > REWRITTEN_BYTES_MAX) return;
+    // Its copy lies in a file meanwhile, not in the memory of this process.
+    this.db.pragma('temp_store = FILE');
+    try {
+      this.db.exec('VACUUM');
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    } finally {
+      this.db.pragma('temp_store = MEMORY');
+    }
+  }
+
+  private pragma(name: string): unknown {
+    return this.db.pragma(name, { simple: true });
+  }
+
   private cutLog(): boolean {
-    const patienceMs = this.db.pragma('busy_timeout', { simple: true }) as number;
+    const patienceMs = this.pragma('busy_timeout') as number;
     this.db.pragma('busy_timeout = 0');
     try {
       const [{ busy }] = this.db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];

@@ -45,6 +45,10 @@ const PAGES: Readonly<Record<string, Expected>> = {
     ['history', /VERSION[\s\S]*FIELD[\s\S]*Sundays[\s\S]*undone/],
     ['--known-at', /no memories[\s\S]*Office until 2024/],
   ],
+  'erasure.md': [
+    ['delete "$id" --erase', /erased: /],
+    ['forget --namespace people --erase --yes', /erased: 1[\s\S]*gone on 1 of 1 nodes/],
+  ],
   'backup-and-upgrade.md': [
     ['backup --to ./backups', /backups/],
     ['restore --from', /restored/],

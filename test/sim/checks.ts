@@ -34,6 +34,7 @@ export class Checks {
   private readonly audited = new Map<string, number>();
   private readonly auditRows = new Map<string, number>();
   private readonly nonces = new Set<string>();
+  private readonly erased = new Map<string, ReadonlySet<string>>();
   /** Nodes whose disk was lost or put back, and when. */
   readonly disksLost = new Map<string, number>();
   /** Nodes that are members no more. */
@@ -67,6 +68,7 @@ export class Checks {
       }
     });
     this.checkBackwards(node);
+    this.checkErased(node);
     this.checkAuditRows(node);
     const commits = (this.audited.get(node.name) ?? 0) + 1;
     this.audited.set(node.name, commits);
@@ -144,6 +146,18 @@ export class Checks {
     if (this.disksLost.has(node.name)) return;
     const back = node.disk.db.prepare('SELECT what FROM temp.sim_back').pluck().all();
     for (const what of back) this.parts.world.violate(node.name, 'version went back', String(what));
+  }
+
+  /** What was erased stays so. */
+  private checkErased(node: SimNode): void {
+    if (this.disksLost.has(node.name) || this.damaged.has(node.name)) return;
+    const { db } = node.disk;
+    const now = new Set(
+      db.prepare("SELECT id FROM tombstones WHERE word = 'erase'").pluck().all() as string[],
+    );
+    for (const id of this.erased.get(node.name) ?? [])
+      if (!now.has(id)) this.parts.world.violate(node.name, 'erased came back', id);
+    this.erased.set(node.name, now);
   }
 
   private checkAuditRows(node: SimNode): void {

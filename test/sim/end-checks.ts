@@ -147,6 +147,7 @@ export async function checkPromises(parts: EndParts): Promise<void> {
       );
     }
     checkInLog(parts, node, log);
+    checkErased(parts, node);
     await checkLinks(parts, node);
   }
 }
@@ -196,6 +197,8 @@ function checkOperation(
   losers: ReadonlySet<string | null>,
 ): void {
   const others = (ledger.bySubject.get(subjectOf(operation)) ?? []).filter((other) => other !== operation);
+  // What an erasure takes is owed to nobody.
+  if (isErasedOn(node, operation)) return;
   if (isEdit(operation)) {
     if (others.some((other) => ledger.hasSeen(other, operation))) return;
     const says = saysOf(operation);
@@ -211,6 +214,34 @@ function checkOperation(
     );
     if (!reason)
       world.violate(node.name, 'resurrection', `${describe(operation)}, and the row is there again`);
+  }
+}
+
+function isErasedOn({ disk: { db } }: SimNode, { subject }: BornOperation): boolean {
+  const sql = "SELECT 1 FROM tombstones WHERE kind = 'memory' AND id = ? AND word = 'erase'";
+  return db.prepare(sql).get(subject) !== undefined;
+}
+
+/** What any write said of an erased memory is nowhere on the disk of a node that knows of the erasure. */
+function checkErased({ world, ledger }: EndParts, node: SimNode): void {
+  const { db } = node.disk;
+  const texts = [
+    ...['SELECT payload FROM operations', 'SELECT content FROM memories', 'SELECT payload FROM records'],
+    ...['SELECT content FROM archived_memories', 'SELECT event FROM announced_events'],
+  ].flatMap((sql) => db.prepare(sql).pluck().all() as (string | null)[]);
+  const all = texts.join('\n');
+  const erased = db.prepare("SELECT id FROM tombstones WHERE word = 'erase'").pluck().all() as string[];
+  for (const id of erased) {
+    for (const operation of ledger.bySubject.get(`memory ${id}`) ?? []) {
+      const { content } = JSON.parse(operation.payload) as { content?: string };
+      // Entities may say the same; a mark is of one write.
+      if (content?.startsWith('mark ') === true && all.includes(content))
+        world.violate(
+          node.name,
+          'erased content',
+          `${describe(operation)} was erased and is here: ${content}`,
+        );
+    }
   }
 }
 

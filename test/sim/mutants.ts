@@ -106,6 +106,28 @@ function cursorOfClaim(transport: PeerTransport, node: SimNode): PeerTransport {
   };
 }
 
+interface Said {
+  readonly origin: string;
+  readonly seq: number;
+  readonly payload: string | null;
+}
+
+/** What the log of a node says of memories. */
+const payloadsOf = ({ disk: { db } }: SimNode, subjects: readonly string[]): readonly Said[] =>
+  subjects.flatMap(
+    (subject) =>
+      db
+        .prepare('SELECT origin, origin_seq AS seq, payload FROM operations WHERE subject = ?')
+        .all(subject) as Said[],
+  );
+
+function putPayloads({ disk: { db } }: SimNode, said: readonly Said[]): void {
+  const put = db.prepare(
+    'UPDATE operations SET payload = coalesce(payload, ?) WHERE origin = ? AND origin_seq = ? AND parked IS NULL',
+  );
+  for (const { origin, seq, payload } of said) put.run(payload, origin, seq);
+}
+
 /** Every planted bug, with the number of seeds within which it must be caught. */
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -217,6 +239,49 @@ export const MUTANTS: readonly Mutant[] = [
       if (!applied.ok) return applied;
       return ok({ ...applied.value, parked: applied.value.parked.filter(({ op_id }) => !ids.has(op_id)) });
     }),
+  },
+  {
+    name: 'erasures-end',
+    bug: 'an erasure is a deletion like any other',
+    seeds: 8,
+    kinds: withKind({ ...memoryKind, final: [] }),
+  },
+  {
+    name: 'erasures-keep-the-log',
+    bug: 'an erasure of another node leaves what the log says of the memory',
+    seeds: 8,
+    store: applying((apply, node) => async (command) => {
+      const erased = command.operations.filter(({ kind }) => kind === 'erase').map(({ subject }) => subject);
+      const before = payloadsOf(node, erased);
+      const applied = await apply(command);
+      if (!node.disk.held) putPayloads(node, before);
+      return applied;
+    }),
+  },
+  {
+    name: 'late-text-of-the-erased',
+    bug: 'what comes after an erasure is kept whole in the log',
+    seeds: 16,
+    faults: ['partition', 'loss', 'one-way'],
+    store: applying((apply, node) => async (command) => {
+      const applied = await apply(command);
+      const late = command.operations.map(({ origin, seq, payload }) => ({ origin, seq, payload }));
+      if (!node.disk.held) putPayloads(node, late);
+      return applied;
+    }),
+  },
+  {
+    name: 'erased-is-imported',
+    bug: 'a tombstone of an erasure does not keep imports away',
+    seeds: 20,
+    store: (store, node) =>
+      instead(store, (command) => {
+        if (command.kind !== 'import-memory' || node.disk.held) return null;
+        node.disk.db
+          .prepare("UPDATE tombstones SET word = 'delete' WHERE word = 'erase' AND id = ?")
+          .run(command.memory.id);
+        return store.execute(command);
+      }),
   },
   {
     name: 'no-pull',

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -8,16 +7,10 @@ import {
   startDaemonProcess,
   temporaryFolder,
 } from '../support/daemon-process.js';
+import { filesWith } from '../support/files-with.js';
 import { auditLog } from '../support/log-audit.js';
 import { onlyOnSqlite, openBeside } from '../support/test-store.js';
 import { run } from './cli/cli-process.js';
-
-/** Files of a home in which a text lies, byte by byte, whatever its case. */
-function filesWith(folder: string, text: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => statSync(join(folder, name)).isFile())
-    .filter((name) => readFileSync(join(folder, name)).toString('latin1').toLowerCase().includes(text));
-}
 
 const MARK = 'zqxmarker';
 
@@ -93,6 +86,37 @@ describe('an erasure on one node', { skip: onlyOnSqlite('it looks into files') }
     const { deleted, erased, finished_here } = JSON.parse(out);
     assert.deepEqual([deleted, erased, finished_here], [2, true, true]);
     assert.deepEqual(filesWith(home, MARK), []);
+  });
+
+  it('says where it is done, to who erased it and to the operator, who hears of files from before', async () => {
+    const folder = temporaryFolder('erasure-backup');
+    const id = await store('told');
+    assert.equal((await run(home, ['backup', '--to', folder])).code, 0);
+    await call('DELETE', `/memories/${id}?erase=true`);
+    const own = await call('GET', `/erasures?id=${id}`);
+    const [one] = own.body['erasures'] as Record<string, unknown>[];
+    assert.deepEqual([one?.['id'], one?.['erased_by'], one?.['missing']], [id, 'ai:alice', []]);
+    assert.equal((one!['done'] as string[]).length, 1);
+    assert.deepEqual(own.body['copies'], []);
+    assert.deepEqual((await call('GET', `/erasures?id=${id}`, undefined, 'ai:bob')).body['erasures'], []);
+    const { code, out, err } = await run(home, ['erasure', 'status', id, '--json']);
+    assert.equal(code, 0, err);
+    const { copies } = JSON.parse(out) as { copies: { path: string; what: string }[] };
+    assert.deepEqual(
+      copies.map(({ path, what }) => [path.startsWith(folder), what]),
+      [[true, 'backup']],
+    );
+    assert.match((await run(home, ['erasure', 'status'])).out, /gone on 1 of 1 nodes/);
+  });
+
+  it('keeps the id: an import under it is refused', async () => {
+    const id = await store('again');
+    const exported = JSON.parse((await run(home, ['export'])).out) as { memories: { id: string }[] };
+    await call('DELETE', `/memories/${id}?erase=true`);
+    const only = { memories: exported.memories.filter((memory) => memory.id === id) };
+    const { out } = await run(home, ['import', '-', '--json'], { stdin: JSON.stringify(only) });
+    assert.match(out, /was erased/);
+    assert.equal((await call('GET', `/memories/${id}`)).status, 404);
   });
 
   it('is told by the audit chain without what the memory said, and the log verifies', async () => {

@@ -203,6 +203,7 @@ export async function replication(): Promise<Scene> {
       { ...deleting(m(400)), erasedBy: 'ai:operator' },
       { kind: 'clear-erased', ids: [m(400)] },
       { kind: 'wipe-freed' },
+      { kind: 'note-copy', what: 'export', path: '/kept/export.json' },
       { kind: 'note-erasures', ids: [m(400), m(401)] },
       { kind: 'save-peer-progress', progress: [], parked: [], settled: [parked] },
       { kind: 'drop-payloads', places: [{ origin: FROM, seq: 1 }] },
