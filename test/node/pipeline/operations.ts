@@ -32,7 +32,10 @@ export function aCaller(changes: Partial<Caller> = {}): Caller {
 /** No rule keeps anything from a caller. */
 const NO_RULES = { limited: (caller: Caller) => Promise.resolve(ok(caller)) } as unknown as Services['reads'];
 
+/** Nothing is screened. */
+const NO_SCREEN = { isOn: false } as unknown as Services['screen'];
+
 /** Services of which an operation under test uses only those that are given. */
 export function someServices(parts: Partial<Services>): Services {
-  return { hooks: NO_HOOKS, reads: NO_RULES, ...parts } as Services;
+  return { hooks: NO_HOOKS, reads: NO_RULES, screen: NO_SCREEN, ...parts } as Services;
 }
