@@ -1,5 +1,7 @@
 import { NEVER } from '../../../protocol/coordination/members.js';
+import { rootId } from '../../../protocol/delegation/token-root-kind.js';
 import type { FindRecords } from '../../../protocol/kinds/find.js';
+import { NO_REST } from '../../../protocol/kinds/payload.js';
 import type { Query } from '../../../protocol/release.js';
 import { KINDS, LOCAL_KINDS } from '../../../protocol/release.js';
 import { OPERATOR, storing } from '../../support/memories.js';
@@ -14,6 +16,11 @@ const MOMENTS = [
 ] as const;
 const ALL = { all: true, agentId: null, asNamespace: null } as const;
 const AGENTS = '_agents';
+/** The key that verifies the tokens of this node. */
+const ROOT = {
+  ...{ peer_id: PEER, key_id: '0123456789abcdef', public_key: 'cd'.repeat(32) },
+  ...{ created_at: at(1), rest: NO_REST },
+};
 
 export const GRAPH: Scene = {
   name: 'links, standards and the curator',
@@ -734,6 +741,32 @@ export const SERVICES: Scene = {
     { kind: 'change-jobs', change: 'resume', which: { type: null } },
     { kind: 'prune-jobs', before: LATER },
     { kind: 'job-totals' },
+    {
+      kind: 'note-token',
+      token: {
+        ...{ token_id: 'ab'.repeat(16), revocation_id: 'ab'.repeat(64), agent_id: 'ai:bob' },
+        ...{ operations: 'read', namespaces: 'team/**', minted_by: 'ai:alice', note: 'for a day' },
+        ...{ created_at: at(1), expires_at: LATER },
+      },
+      root: ROOT,
+    },
+    [
+      { kind: 'token-roots' },
+      {
+        kind: 'token-standing',
+        rootId: rootId(ROOT),
+        revocationIds: ['ab'.repeat(64)],
+        minter: 'ai:alice',
+      },
+    ],
+    { kind: 'revoke-token', id: 'ab'.repeat(64), held: false, viewer: ALICE, by: 'ai:alice' },
+    {
+      kind: 'token-standing',
+      rootId: rootId(ROOT),
+      revocationIds: ['ab'.repeat(64)],
+      minter: null,
+    },
+    { kind: 'drop-token-root', id: rootId(ROOT), by: 'ai:operator' },
     { kind: 'claim-ownership', holder: 'd1', role: 'daemon', leaseMs: 10_000 },
     {
       kind: 'claim-ownership',
