@@ -13,6 +13,7 @@ import type { Mutation } from '../../protocol/decide/mutations.js';
 import type { Row } from '../../protocol/decide/rows.js';
 import { tokenRevocationKind } from '../../protocol/delegation/token-revocation-kind.js';
 import { tokenRootKind } from '../../protocol/delegation/token-root-kind.js';
+import { erasureDoneKind } from '../../protocol/erasure/erasure-done-kind.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import type { Facts } from '../../protocol/kinds/version.js';
 import { linkKind } from '../../protocol/links/link-kind.js';
@@ -251,6 +252,10 @@ export const casesAt = (home: string): readonly Case[] => [
     ...{ blob_id: `team|${DIGEST}`, original_size: 3, compressed_size: 5, memory_id: 'm1', tool_calls: [] },
     ...{ host_signature: null, host_pubkey: null, captured_by: home },
     ...{ created_at: INSTANT, expires_at: INSTANT, archived_at: null, rest: {} },
+  })),
+  recordCase(erasureDoneKind, { id: `${home}/m1`, namespace: 'team' }, (version) => ({
+    ...{ memory_id: 'm1', peer_id: home, namespace: 'team', rest: {} },
+    done_at: `2026-01-0${version}T00:00:00.000Z`,
   })),
   recordCase(offloadKind, { id: 'ofl_A|ai:a', namespace: 'team' }, (version) => ({
     ...{ ref_id: 'ofl_A', namespace: 'team', agent_id: 'ai:a', content_sha256: DIGEST },
