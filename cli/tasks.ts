@@ -23,7 +23,7 @@ export const TASKS: readonly Task[] = [
   {
     title: 'Keep notes',
     often: words('store update promote delete undo-edit history'),
-    also: words('forget check-duplicate ingest-multistep offload deref'),
+    also: words('forget erasure check-duplicate ingest-multistep offload deref'),
   },
   {
     title: 'Find notes',
