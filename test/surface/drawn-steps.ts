@@ -285,6 +285,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_delete: fc.record({ id }),
   memory_promote: fc.record({ id }),
   memory_stats: fc.constant({}),
+  memory_erasures: fc.constant({}),
   memory_forget: fc.record(
     {
       namespace: mostly(place, 'a//b'),
