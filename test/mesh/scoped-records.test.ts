@@ -2,6 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { adoptionKind } from '../../protocol/decide/adoption-kind.js';
 import type { PutAside } from '../../protocol/decide/deciding.js';
+import {
+  type TokenRevocation,
+  tokenRevocationKind,
+} from '../../protocol/delegation/token-revocation-kind.js';
+import { type TokenRoot, tokenRootKind } from '../../protocol/delegation/token-root-kind.js';
+import { type ErasureDone, erasureDoneKind } from '../../protocol/erasure/erasure-done-kind.js';
 import type { Kind } from '../../protocol/kinds/kind.js';
 import { linkKind } from '../../protocol/links/link-kind.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
@@ -96,6 +102,16 @@ const alias = (memory_id: string, namespace: string) => ({
       rest: {},
     },
   } satisfies Alias,
+});
+
+const erasureDone = (peer_id: string, namespace: string): ErasureDone => ({
+  ...{ memory_id: 'bank', peer_id, namespace, done_at: NOW, rest: {} },
+});
+const tokenRoot = (peer_id: string): TokenRoot => ({
+  ...{ peer_id, key_id: 'a'.repeat(16), public_key: 'c'.repeat(64), created_at: NOW, rest: {} },
+});
+const tokenRevocation = (): TokenRevocation => ({
+  ...{ revocation_id: 'b'.repeat(128), revoked_by: 'ai:evil', revoked_at: NOW, rest: {} },
 });
 
 function put<I extends object>(kind: Kind<I>, id: string, image: I, header = 'team/x'): WireOperation {
@@ -274,6 +290,23 @@ const OUTSIDE: Readonly<Record<string, () => readonly (readonly [WireOperation, 
     [put(adoptionKind, `${peer.peerId}/${self()}/7`, adoption(self())), 'out_of_scope'],
     [put(adoptionKind, `${peer.peerId}/${self()}/7`, adoption(self()), '_mesh'), 'out_of_scope'],
     [drop(adoptionKind as never, `${peer.peerId}/${self()}/7`), 'out_of_scope'],
+  ],
+  erasure_done: () => [
+    [put(erasureDoneKind, `${peer.peerId}/bank`, erasureDone(peer.peerId, 'finance')), 'invalid'],
+    [
+      put(erasureDoneKind, `${peer.peerId}/bank`, erasureDone(peer.peerId, 'finance'), 'finance'),
+      'out_of_scope',
+    ],
+    [put(erasureDoneKind, `${self()}/bank`, erasureDone(self(), 'team/x')), 'not_home'],
+  ],
+  token_root: () => [
+    [put(tokenRootKind, `${self()}/${'a'.repeat(16)}`, tokenRoot(self())), 'out_of_scope'],
+    [put(tokenRootKind, `${self()}/${'a'.repeat(16)}`, tokenRoot(self()), '_mesh'), 'out_of_scope'],
+    [put(tokenRootKind, `${peer.peerId}/${'a'.repeat(16)}`, tokenRoot(peer.peerId), '_mesh'), 'out_of_scope'],
+  ],
+  token_revocation: () => [
+    [put(tokenRevocationKind, 'b'.repeat(128), tokenRevocation()), 'out_of_scope'],
+    [put(tokenRevocationKind, 'b'.repeat(128), tokenRevocation(), '_mesh'), 'out_of_scope'],
   ],
   alias: () => [
     [put(aliasKind, 'bank|the bank', alias('bank', 'finance').image), 'out_of_scope'],

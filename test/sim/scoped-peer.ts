@@ -334,6 +334,22 @@ class HostilePeer {
         ...{ memory_id: memory, namespace, alias: 'A Name', folded: `name ${this.dice.below(24)}` },
         ...{ added_by: 'ai:x', added_at: at, rest: {} },
       }),
+      erasure_done: () => ({
+        ...{
+          memory_id: memory,
+          peer_id: this.pick(['peer-a', this.peer.peerId]),
+          namespace,
+          done_at: at,
+          rest: {},
+        },
+      }),
+      token_root: () => ({
+        ...{ peer_id: this.pick(['peer-a', this.peer.peerId]), key_id: 'a'.repeat(16) },
+        ...{ public_key: 'c'.repeat(64), created_at: at, rest: {} },
+      }),
+      token_revocation: () => ({
+        ...{ revocation_id: 'b'.repeat(128), revoked_by: 'ai:evil', revoked_at: at, rest: {} },
+      }),
       pending: () => this.request(namespace, known, at),
       vote: () => ({
         ...{ pending_id: this.action(known), namespace, agent_id: agent, voter: agent, rest: {} },
