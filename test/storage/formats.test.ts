@@ -42,6 +42,7 @@ const LATER_TABLES = {
   confidence_shadow_observations: 0,
   erasures: 0,
   jobs: 0,
+  kept_copies: 0,
   lease_term: 0,
   minted_token: 0,
   model_use: 0,
