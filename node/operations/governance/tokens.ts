@@ -157,7 +157,7 @@ export const tokenList = defineOperation({
   family: 'governance',
   summary: 'List the tokens that this node minted, the newest first; never the tokens themselves.',
   input: z.object({ limit: fields.listLimit(100, LISTED_MAX) }),
-  output: z.object({ tokens: z.array(row), count: z.int() }),
+  output: z.object({ tokens: z.array(row), count: z.int(), ...fields.listEnd }),
   effect: 'read',
   guards: {},
   delegable: 'never',

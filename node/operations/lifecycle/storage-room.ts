@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { roomState, unusedSince } from '../../../actors/maintenance/room.js';
 import { failed, ok } from '../../../protocol/base/result.js';
 import { ROOM_STEPS } from '../../../protocol/replication/make-room.js';
+import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 
 /** What the database takes of its limit, what would go first, and what went last; for operators (docs/room.md). */
@@ -26,6 +27,7 @@ export const storageRoom = defineOperation({
       .object({ at: z.string(), facts: z.record(z.string(), z.unknown()) })
       .nullable()
       .describe('What went when room was made last'),
+    ...fields.listEnd,
   }),
   effect: 'read',
   guards: { admin: true },

@@ -43,6 +43,7 @@ export const memoryErasures = defineOperation({
     copies: z
       .array(z.object({ path: z.string(), what: z.string(), made_at: z.string() }))
       .describe('Backups and exports that this node made before and that are still there; for admins'),
+    ...fields.listEnd,
   }),
   effect: 'read',
   guards: {},
