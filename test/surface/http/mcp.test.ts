@@ -112,8 +112,8 @@ describe('MCP over HTTP', () => {
       ['?profile=', 7],
       ['?profile=graph', 19],
       ['?profile=archive,%20core', 11],
-      ['?profile=core,full', 102],
-      ['?profile=full', 102],
+      ['?profile=core,full', 107],
+      ['?profile=full', 107],
     ] as const) {
       const { client } = await connect('ai:profile', '2025-06-18', query);
       assert.equal((await client.listTools()).tools.length, count, query);

@@ -264,6 +264,9 @@ export class EveryTool {
     await this.call('memory_forget', { namespace: 'nowhere' });
     await this.call('memory_gc', { dry_run: true });
     await this.call('storage_room');
+    await this.call('memory_erasures');
+    await this.call('token_list');
+    await this.call('token_revoke', { token_id: 'ab'.repeat(64) });
     await this.call('memory_archive_purge');
     await this.call('memory_get', { id });
   }
