@@ -286,6 +286,8 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_promote: fc.record({ id }),
   memory_stats: fc.constant({}),
   memory_erasures: fc.constant({}),
+  token_list: fc.constant({}),
+  token_revoke: fc.record({ token_id: fc.constant('no id') }),
   memory_forget: fc.record(
     {
       namespace: mostly(place, 'a//b'),

@@ -395,7 +395,7 @@ describe('help', () => {
       assert.equal(code, 0);
       assert.ok(out.startsWith(`${operation.summary}\n\nUsage: mnemesh ${cli.command}`), out);
       for (const field of Object.keys(operation.input.shape)) {
-        const shown = (cli.shown?.[field] ?? field).replaceAll('_', '-');
+        const shown = (cli.shown?.[field] ?? cli.flags?.[field] ?? field).replaceAll('_', '-');
         if (cli.omit?.includes(field) !== true) assert.ok(out.includes(shown), field);
       }
       for (const example of cli.examples ?? []) assert.ok(out.includes(example));
