@@ -36,7 +36,12 @@ describe('hooks in a home that cannot be written', { timeout: 120_000 }, () => {
         assert.match(error, /mount the disk for writing/);
       }
 
-      const env = { SVC_DB: join(folder, 'other/mnemesh.db'), SVC_KEY_DIR: join(folder, 'keys') };
+      // The hook must see the secret that the node itself would take out.
+      const env = {
+        SVC_DB: join(folder, 'other/mnemesh.db'),
+        SVC_KEY_DIR: join(folder, 'keys'),
+        SVC_SECRETS: 'off',
+      };
       const stored = await run(home, ['store', '--title', 'a', '--content', 'b'], { env });
       assert.equal(stored.code, 0, stored.err);
       const refused = await run(home, ['store', '--title', 'c', '--content', SECRET, '--json'], { env });
