@@ -1,6 +1,7 @@
 import { BACKUPS_KEPT } from '../protocol/base/limits.js';
 import { fail, failed, ok } from '../protocol/base/result.js';
 import { SCHEMA_VERSION } from '../protocol/base/schema-version.js';
+import { StartRefusedError } from '../protocol/base/start-refused.js';
 import { copySteps } from './copy-steps.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, settingsFor } from './global-flags.js';
@@ -43,11 +44,17 @@ export const backupCommand = defineCommand({
     if (!made.ok) return failed(made.error);
     const { path, manifestPath, manifest, pruned, unfinished } = made.value;
     // A database of an earlier release is copied as it is, and not opened.
-    if (manifest.schema_version === SCHEMA_VERSION)
-      await withLocalNode(parsed, async ({ store }) => {
-        await noteCopy(store, 'backup', path);
-        return ok(0);
-      });
+    if (manifest.schema_version === SCHEMA_VERSION) {
+      try {
+        await withLocalNode(parsed, async ({ store }) => {
+          await noteCopy(store, 'backup', path);
+          return ok(0);
+        });
+      } catch (error) {
+        // A disk that takes no writes can be backed up all the same; nothing can be erased on it either.
+        if (!(error instanceof StartRefusedError)) throw error;
+      }
+    }
     const answer = { path, manifest_path: manifestPath, ...manifest, pruned, unfinished };
     await terminal.print(
       parsed.flags.has('json')
