@@ -15,7 +15,7 @@ import type { Store } from '../../storage/port.js';
 const DAY_SECONDS = 86_400;
 const HISTORY_PAGE = 500;
 
-/** How near a database is to its limit. `full`: nothing is left that may go, and stores are refused. */
+/** How near a database is to its limit. `full`: stores are refused. */
 export type RoomState = 'enough' | 'low' | 'full';
 
 /** What went to make room. */
@@ -32,12 +32,12 @@ export function roomState(usedBytes: number, maxBytes: number): RoomState {
   return usedBytes >= maxBytes * ROOM_WARN_SHARE ? 'low' : 'enough';
 }
 
-/** A memory that nobody changed or read since is unused. */
+/** A memory is unused when nobody has changed or read it since this instant. */
 export const unusedSince = (now: Instant): Instant => instantAfter(now, -ROOM_UNUSED_DAYS * DAY_SECONDS);
 
 /**
  * Removes what goes first, step by step, until the database is below its limit again; null when it is not near it. Each
- * batch is a transaction, which is recorded in the audit chain.
+ * batch is a transaction. The audit chain records the batches that remove memories.
  */
 export async function makeRoom(
   store: Store,
@@ -74,9 +74,8 @@ export async function makeRoom(
     max_bytes: maxBytes,
   };
   if (Object.values(removed).some((count) => count > 0)) {
-    const facts = { ...report, removed: { ...removed } };
     const noted = await store.execute(
-      { kind: 'note-integrity', name: 'room', facts, audit: null },
+      { kind: 'note-integrity', name: 'room', facts: report, audit: null },
       { lane: 'background' },
     );
     if (!noted.ok) return noted;

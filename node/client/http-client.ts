@@ -241,6 +241,6 @@ function objectOf(text: string): Body | null {
   }
 }
 
-/** A token stands alone in its header; a key has one that proxies leave alone. */
+/** A token goes into `authorization`. A key goes into a header of its own, which proxies do not change. */
 const credential = (key: string): Headers =>
   isTokenText(key) ? { authorization: `Bearer ${key}` } : { 'x-api-key': key };

@@ -24,8 +24,8 @@ export interface OpenedToken {
 const misplaced = (why: string): Failure => failure('TOKEN_INVALID', why);
 
 /**
- * The token of a request; null where it has none. A token stands alone, once, in `authorization`: whoever sends one wants
- * its bounds, so a second credential beside it must not lift them.
+ * The token of a request; null where it has none. It must be the only credential of the request, once in `authorization`,
+ * because a second one must not lift its bounds.
  */
 export function tokenOf(
   { headers, rawHeaders }: IncomingMessage,
@@ -37,7 +37,9 @@ export function tokenOf(
   const sent = [...keysOf(headers), ...bearers.map((value) => value.replace(/^bearer +/i, ''))];
   if (!sent.some(isTokenText) && !(queryKey !== undefined && isTokenText(queryKey))) return null;
   if (headers['x-api-key'] !== undefined || queryKey !== undefined) {
-    return failed(misplaced('a token goes into "authorization: Bearer", without another key beside it'));
+    return failed(
+      misplaced('a token goes into "authorization: Bearer", and the request must hold no other key'),
+    );
   }
   const [token] = keysOf(headers);
   if (bearers.length !== 1 || token === undefined)

@@ -37,8 +37,8 @@ const MISMATCH = {
  * Resolves HTTP callers (interface §5.3, §5.4): the X-Agent-Id header is authoritative. A claim must equal it.
  * One of the body replaces it when it is absent; one of the query never does, as addresses are passed on and kept in logs. A request with neither gets an id of its own. VALIDATION_FAILED for an
  * invalid or reserved id. An admin is a member of the configured set, and only when an API key is configured or
- * the operator trusts the header. The agent of a token is the caller, whatever stands beside it must name the same one,
- * and the token says whether the rights of an admin count: it never makes one.
+ * the operator trusts the header. With a token the caller is its agent, and every claim must name that agent. A token can
+ * take the rights of an admin away, and never gives them.
  */
 export function httpCallers(
   settings: Pick<Settings, 'adminAgentIds' | 'adminHeaderTrust' | 'apiKey'>,

@@ -41,7 +41,7 @@ export async function mintToken(
   return { token: textOf(Buffer.from(root.publicKey).toString('hex'), biscuit), revocationId: revocationId! };
 }
 
-/** A token that permits less. Nobody is asked: who has a token can always narrow it. TOKEN_INVALID for no token. */
+/** A token that permits less. Whoever has a token can narrow it without asking a node. TOKEN_INVALID for no token. */
 export async function narrowToken(text: string, narrowing: Narrowing): Promise<Result<string>> {
   const opened = await openToken(text);
   if (!opened.ok) return failed(opened.error);

@@ -45,7 +45,7 @@ export class PeerScreen implements OperationScreen {
     return strict.outcome === 'refused' ? failed(refusalOf(strict.found)) : ok(null);
   }
 
-  /** What becomes of it: `refused` where one text may not be here, `kept` where all may; null where nobody cares. */
+  /** The outcome: `refused` when one text may not be stored here, `kept` when all may; null when no namespace looks for secrets. */
   #strict(found: readonly FoundText[], namespace: string | null): Strict | null {
     const { screen } = this.parts;
     const modes = found.map((each) => screen.modeOf(each.namespace ?? namespace));

@@ -115,7 +115,7 @@ interface Minting {
 }
 
 /**
- * For whom a caller mints. Nobody gives away what it has not: an agent mints for itself, an admin and the operator of the
+ * For whom a caller mints. Nobody gives away a right that they lack: an agent mints for itself, an admin and the operator of the
  * machine for every agent, and only admins give away what admins may. FORBIDDEN otherwise.
  */
 async function whoMints(
@@ -195,7 +195,8 @@ export const tokenList = defineOperation({
         state,
       } as const;
     });
-    return ok({ tokens, count: tokens.length });
+    const more = found.value.next === null ? {} : { truncated: true as const };
+    return ok({ tokens, count: tokens.length, ...more });
   },
 });
 

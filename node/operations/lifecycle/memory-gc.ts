@@ -58,12 +58,13 @@ export const memoryGc = defineOperation({
     const unpinned = await unpinRemoved(store);
     if (!unpinned.ok) return failed(unpinned.error);
     const dropped = await dropReceipts(store);
+    if (!dropped.ok) return failed(dropped.error);
     // Where no process owns the database, nothing else makes room in it.
     const made =
       settings.storageMaxBytes === null
         ? ok(null)
         : await makeRoom(store, settings.storageMaxBytes, call.services.clock.nowMs());
     if (!made.ok) return failed(made.error);
-    return dropped.ok ? ok({ expired_deleted: removed.value, dry_run: false }) : failed(dropped.error);
+    return ok({ expired_deleted: removed.value, dry_run: false });
   },
 });

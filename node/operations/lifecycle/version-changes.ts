@@ -14,7 +14,7 @@ const COMPARED = [
   ...(['citations', 'entity_id'] as const),
 ];
 
-/** What the node itself says of a write, which a reader judges anew. */
+/** What the node that took a write says about its author; other nodes verify it again. */
 const JUDGED: ReadonlySet<string> = new Set(['attest_level', 'attested_by']);
 
 /** What differs between two versions, metadata by their keys. */

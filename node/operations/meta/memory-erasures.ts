@@ -77,7 +77,11 @@ export const memoryErasures = defineOperation({
     const newest = erasures[0]?.erased_at;
     const copies = newest === undefined ? ok([]) : await copiesBefore(call, newest);
     if (!copies.ok) return failed(copies.error);
-    return ok({ erasures: shown, count: shown.length, members: members.length, copies: copies.value });
+    const more = found.value.next === null ? {} : { truncated: true as const };
+    return ok({
+      ...{ erasures: shown, count: shown.length, members: members.length, copies: copies.value },
+      ...more,
+    });
   },
 });
 
@@ -128,7 +132,7 @@ async function copiesBefore({ services, caller: { viewer }, now }: ReadCall, bef
   return ok([...noted, ...(viewer.all ? snapshotsOf(services.settings.dbPath) : [])]);
 }
 
-/** Copies that upgrades and restores left beside the database; they are named after their time. */
+/** Copies that upgrades and restores left beside the database. Their names hold the time at which they were made. */
 function snapshotsOf(database: string) {
   const [folder, name] = [dirname(database), basename(database)];
   if (!existsSync(folder)) return [];
