@@ -21,6 +21,9 @@ const {
 });
 // A database on a server is made slower than one in memory.
 const TIMEOUT_MS = long ? 3_600_000 : store === 'postgres' ? 1_800_000 : 600_000;
+/** How long a process may go on after its last test, and after a failure without a further event. */
+const END_MS = 30_000;
+const SILENT_MS = 120_000;
 const TESTS = at('dist/test');
 
 const files = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
@@ -62,18 +65,23 @@ const loading = (paths) =>
     '',
   ].join('\n');
 
-/** What runs in one process each: a file alone, or one that loads others. */
-function entriesOf(paths) {
+/** A file that loads others, which run in one process. */
+function entryOf(name, tests, share = 0) {
   mkdirSync(ENTRIES, { recursive: true });
+  const path = join(ENTRIES, `${name}.js`);
+  writeFileSync(path, loading(tests));
+  return { path: relative(PROJECT, path), tests, share };
+}
+
+/** What runs in one process each. */
+function entriesOf(paths) {
   const areas = new Map();
   for (const path of paths) areas.set(areaOf(path), [...(areas.get(areaOf(path)) ?? []), path]);
   const entries = [...areas].flatMap(([area, members]) => {
     const shares = Math.ceil(members.length / FILES_TOGETHER);
     return Array.from({ length: shares }, (_, share) => {
       const tests = members.filter((_, index) => index % shares === share);
-      const path = join(ENTRIES, `${area}-${share}.js`);
-      writeFileSync(path, loading(tests));
-      return { path: relative(PROJECT, path), tests, share };
+      return entryOf(`${area}-${share}`, tests, share);
     });
   });
   // Areas take turns, so that those that wait run beside those that compute.
@@ -141,13 +149,43 @@ const report = new TestReport(folderOf, (line) => process.stdout.write(`${line}\
 // Each process has a stream of its events, which listens to this one.
 process.setMaxListeners(0);
 
+/** Ends a process that something keeps open once its tests are over, or that a failure left hanging. */
+function endingOf({ tests }) {
+  const controller = new AbortController();
+  const left = new Set(tests);
+  let timer;
+  let failed = false;
+  let over = false;
+  const endLater = (ms, why) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => controller.abort(new Error(why)), ms);
+  };
+  const hear = ({ type, data }) => {
+    failed ||= type === 'test:complete' && data.details.error !== undefined;
+    if (type === 'test:complete' && data.nesting === 0) left.delete(data.name);
+    if (over) return;
+    over = left.size === 0;
+    if (over)
+      endLater(END_MS, `its tests are over for ${END_MS / 1000} s, and something keeps the process open`);
+    else if (failed && !long)
+      endLater(SILENT_MS, `nothing was heard for ${SILENT_MS / 1000} s after a failure`);
+  };
+  return { signal: controller.signal, hear, done: () => clearTimeout(timer) };
+}
+
 /** Runs all of them, so many at a time. */
 async function runAll(entries, concurrency) {
   const left = [...entries];
   const runNext = async () => {
     for (let entry = left.shift(); entry !== undefined; entry = left.shift()) {
       const take = report.of(entry);
-      for await (const event of run({ files: [entry.path], timeout: TIMEOUT_MS })) take(event);
+      const ending = endingOf(entry);
+      const options = { files: [entry.path], timeout: TIMEOUT_MS, signal: ending.signal };
+      for await (const event of run(options)) {
+        ending.hear(event);
+        take(event);
+      }
+      ending.done();
     }
   };
   await Promise.all(Array.from({ length: concurrency }, runNext));
@@ -155,7 +193,7 @@ async function runAll(entries, concurrency) {
 
 await runAll(entriesOf(files.filter((path) => !isAlone(path))), CONCURRENCY);
 await runAll(
-  files.filter(isAlone).map((path) => ({ path, tests: [] })),
+  files.filter(isAlone).map((path, index) => entryOf(`alone-${index}`, [path])),
   1,
 );
 await server?.stop();

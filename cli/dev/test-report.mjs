@@ -25,8 +25,7 @@ export class TestReport {
   }
 
   /**
-   * Takes the events of a process. It runs the file at `path`, which loads `tests` into a suite each; without those it is a
-   * test file itself.
+   * Takes the events of a process. It runs the file at `path`, which loads `tests` into a suite each.
    */
   of({ path, tests }) {
     const names = [];
@@ -38,7 +37,7 @@ export class TestReport {
     const failed = (data) => {
       const title = isFile(data)
         ? 'the file failed'
-        : [...names.slice(tests.length > 0 ? 1 : 0, data.nesting), data.name].join(' › ');
+        : [...names.slice(1, data.nesting), data.name].join(' › ');
       this.#failed(fileOf(data), title, data.details.error, isProcess(data) ? heard : '');
     };
     return ({ type, data }) => {
@@ -59,7 +58,7 @@ export class TestReport {
       else if (error === undefined && kind !== 'suite' && !isProcess(data)) {
         this.#folder(fileOf(data))[data.skip === undefined ? 'passed' : 'skipped'] += 1;
       }
-      if (isFile(data) && isProcess(data) === (tests.length === 0)) this.#folder(fileOf(data)).ms += ms;
+      if (isFile(data) && !isProcess(data)) this.#folder(fileOf(data)).ms += ms;
       this.#progress();
     };
   }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -37,13 +38,52 @@ export function cleanEnvironment(home: string, extra: Record<string, string> = {
 export const withFile = (args: readonly string[], extra: Record<string, string> = {}) =>
   args.some((word) => /^--db(=|$)/.test(word)) ? { SVC_STORE_URL: '', ...extra } : extra;
 
+/** Below the ports that systems give to connections and to listeners that name none. */
+const PORTS = { first: 10_000, count: 20_000 } as const;
+/** Each port that a test process took is a file with its process id. */
+const PORTS_TAKEN = join(tmpdir(), 'mnemesh-test-ports');
+
+/**
+ * A port that no other test process gets while this one runs: a daemon may listen on it late, or leave it and return. Another
+ * daemon there would answer for it.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await event('a free port is found', server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await event('the port is let go', server, 'close');
-  return port;
+  for (;;) {
+    const port = PORTS.first + randomInt(PORTS.count);
+    if (!takePort(port)) continue;
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('listening', () => resolve(true)).once('error', () => resolve(false));
+    });
+    if (!isFree) continue;
+    server.close();
+    await event('the port is let go', server, 'close');
+    return port;
+  }
+}
+
+/** True when the port is this process's own from now on. */
+function takePort(port: number): boolean {
+  mkdirSync(PORTS_TAKEN, { recursive: true });
+  const path = join(PORTS_TAKEN, String(port));
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' });
+    process.once('exit', () => rmSync(path, { force: true }));
+    return true;
+  } catch {
+    // A process that was killed has left its files.
+    if (!isAlive(path)) rmSync(path, { force: true });
+    return false;
+  }
+}
+
+function isAlive(path: string): boolean {
+  try {
+    process.kill(Number(readFileSync(path, 'utf8')), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 export interface DaemonProcess {

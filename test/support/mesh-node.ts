@@ -9,7 +9,7 @@ import { MeshPeers } from '../../node/mesh/mesh-peers.js';
 import { Metrics } from '../../node/observability/metrics.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import type { Clock } from '../../protocol/base/seams.js';
-import { temporaryFolder } from './daemon-process.js';
+import { freePort, temporaryFolder } from './daemon-process.js';
 import { keptLog } from './mesh.js';
 import { openTestNode } from './test-node.js';
 
@@ -28,7 +28,9 @@ export function formingHome(clock: Clock = systemClock): FormingParts & { readon
 
 /** Makes a mesh, or fails the test. */
 export async function formed(parts: FormingParts) {
-  const made = await initMesh(parts, { url: undefined, listen: undefined });
+  // Without an address it would be the first free port, which another process of tests finds free too.
+  const url = `https://127.0.0.1:${await freePort()}`;
+  const made = await initMesh(parts, { url, listen: undefined });
   if (!made.ok) throw new Error(made.error.message);
   return made.value;
 }

@@ -108,7 +108,10 @@ function problemOf(socket: TLSSocket, meshId: string, nowMs: number): string | n
   const authority = leaf?.issuerCertificate;
   if (leaf === undefined || authority === undefined) return 'the other side presented no authority';
   if (fingerprintOfCertificate(authority) !== meshId) {
-    return 'the other side belongs to another authority than the one that invited';
+    return (
+      'the other side belongs to another authority than the one that invited: ' +
+      'run "mnemesh mesh status" on the inviting node, which says whether it listens there'
+    );
   }
   return isIssuedBy(leaf, authority, nowMs)
     ? null

@@ -55,11 +55,12 @@ export interface FormedNode extends MeshFacts {
 export async function initMesh(parts: FormingParts, words: NodeWords): Promise<Result<FormedNode>> {
   const { folder, identity, clock, random } = parts;
   if (folder.facts() !== null) return alreadyIn(folder);
+  const authority = await makeAuthority(clock.nowMs(), random);
+  const { key, publicKey } = await newTlsKey();
+  // Keys take long to make, and meanwhile another mesh on this machine might take a port that was free.
   const place = await placeOf(words.url, words.listen, '127.0.0.1');
   if (!place.ok) return failed(place.error);
   folder.open();
-  const authority = await makeAuthority(clock.nowMs(), random);
-  const { key, publicKey } = await newTlsKey();
   const request = { peerId: identity.peerId, publicKey, url: place.value.url };
   const certificate = issueCertificate(authority, request, clock.nowMs(), random);
   folder.write(folder.authorityKeyPath, authority.key, random);
