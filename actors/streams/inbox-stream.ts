@@ -1,6 +1,8 @@
 import { instantFromMs } from '../../protocol/base/time.js';
 import { excerpt } from '../../protocol/base/utf8.js';
+import { isWithheld } from '../../protocol/base/withheld.js';
 import type { InboxEvent } from '../../protocol/messages/queries.js';
+import { inboxOf } from '../../protocol/namespaces/mail.js';
 import { dataFrame } from './frames.js';
 import { LogStream, type LogStreamParts, type StreamPage } from './log-stream.js';
 import * as limits from './stream-limits.js';
@@ -30,7 +32,7 @@ async function inboxPage({ store, clock }: LogStreamParts, after: number): Promi
     events: events.map((event) => ({
       id: event.id,
       frame: messageFrame(event),
-      mayHear: ({ agentId }) => agentId === event.to,
+      mayHear: (viewer) => viewer.agentId === event.to && !isWithheld(viewer, inboxOf(event.to)),
     })),
   };
 }

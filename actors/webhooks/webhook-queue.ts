@@ -5,10 +5,12 @@ import {
   SUBSCRIPTION_PRUNE_MAX,
   SUBSCRIPTION_PRUNE_MS,
 } from '../../protocol/base/limits.js';
+import type { Result } from '../../protocol/base/result.js';
 import type { Clock, Log } from '../../protocol/base/seams.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
+import type { Viewer } from '../../protocol/base/viewer.js';
 import type { DeliveryOutcome, RecordDeliveries } from '../../protocol/webhooks/deliveries.js';
-import type { Delivery, DueIds } from '../../protocol/webhooks/queries.js';
+import type { Delivery, DueIds, NextDeliveries, NextEvents } from '../../protocol/webhooks/queries.js';
 import type { Store } from '../../storage/port.js';
 import type { JobQueue, Turn, TurnResult } from '../core/job-dispatcher.js';
 
@@ -16,6 +18,8 @@ export interface WebhookQueueParts {
   readonly store: Pick<Store, 'query' | 'execute'>;
   /** Subscriptions that are served at the same time. */
   readonly concurrency: number;
+  /** The regular expressions of namespaces that rules about reads keep from an owner; undefined where none does. */
+  readonly withheldFrom: (owner: Viewer) => Promise<Result<Viewer['withheld']>>;
   readonly onAttempt: (became: DeliveryOutcome) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -87,18 +91,18 @@ export class WebhookQueue implements JobQueue<Delivery> {
   }
 
   async turn(id: string): Promise<Turn<Delivery> | null> {
-    const { store, clock } = this.#parts;
+    const { clock } = this.#parts;
     const share = Math.floor(EVENTS_PER_ROUND / Math.max(1, this.#waiting.size));
     const limit = Math.min(EVENTS_PER_TURN, Math.max(1, share));
     const asked = { subscriptionId: id, nowMs: clock.nowMs(), limit };
-    const found = await store.query({ kind: 'next-deliveries', ...asked });
-    if (!found.ok) return null;
-    const { deliveries, through, isEnd } = found.value;
+    const found = await this.#next(asked);
+    if (found === null) return null;
+    const { deliveries, withheld, through, isEnd } = found;
     const end = async ({ done, failed }: TurnResult<Delivery>) => {
       const isWhole = failed === null && done.length === deliveries.length;
       // Where all events were looked at, the cursor moves with those of others.
       const passes = isWhole && through !== null && !isEnd ? { through } : {};
-      const acknowledged = done.map(({ seq }) => seq);
+      const acknowledged = [...withheld, ...done.map(({ seq }) => seq)];
       const lost = failed === null ? null : { seq: failed.job.seq, error: failed.error };
       const isNews = acknowledged.length > 0 || lost !== null || 'through' in passes;
       const ended = { kind: 'record-deliveries', subscriptionId: id, acknowledged, failed: lost } as const;
@@ -107,6 +111,18 @@ export class WebhookQueue implements JobQueue<Delivery> {
       return { recorded, more: !(isWhole && isEnd) };
     };
     return { jobs: deliveries, end };
+  }
+
+  /** The next events, without those that rules keep from the owner; null where that cannot be found out. */
+  async #next(asked: Omit<NextDeliveries, 'kind'>): Promise<NextEvents | null> {
+    const { store, withheldFrom } = this.#parts;
+    const found = await store.query({ kind: 'next-deliveries', ...asked });
+    if (!found.ok) return null;
+    const withheld = await withheldFrom(found.value.owner);
+    if (!withheld.ok) return null;
+    if (withheld.value === undefined) return found.value;
+    const limited = await store.query({ kind: 'next-deliveries', ...asked, withheld: withheld.value });
+    return limited.ok ? limited.value : null;
   }
 
   async #record(ended: RecordDeliveries): Promise<boolean> {

@@ -7,7 +7,7 @@ import type { StreamRoute } from './stream-route.js';
 export interface LogStreamRoute extends Pick<StreamRoute, 'name' | 'path' | 'summary' | 'description'> {
   readonly stream: Pick<LogStream, 'admit'>;
   /** As whom a caller listens. */
-  readonly viewerOf: (caller: Caller) => Result<Viewer>;
+  readonly viewerOf: (caller: Caller) => Result<Viewer> | Promise<Result<Viewer>>;
 }
 
 /** A stream of events of the log; `Last-Event-ID` names the event that the client got last. */
@@ -22,7 +22,7 @@ export function logStreamRoute({ stream, viewerOf, ...said }: LogStreamRoute): S
           fields: ['Last-Event-ID'],
         });
       }
-      const viewer = viewerOf(caller);
+      const viewer = await viewerOf(caller);
       if (!viewer.ok) return failed(viewer.error);
       const admitted = await stream.admit(viewer.value, after);
       if (!admitted.ok) return failed(admitted.error);

@@ -16,11 +16,19 @@ export type JobWork<I> = (run: RunOfJob, input: I) => Promise<Result<object>>;
 export interface RunOfJobParts {
   readonly job: Job;
   readonly run: string;
+  /** As whom it is done. */
+  readonly caller: Caller;
   readonly services: Services;
   /** When the run should end, in monotonic milliseconds. */
   readonly deadlineMs: number;
   /** Aborts at the stop of the process, and when the job is paused or cancelled. */
   readonly signal: AbortSignal;
+}
+
+/** The caller of a job, before rules about reads limit what it sees. */
+export function callerOfJob({ caller: agentId, local }: Job): Caller {
+  const viewer = { all: false, agentId, asNamespace: null };
+  return { agentId, claimed: 'explicit', viewer, admin: false, local };
 }
 
 /**
@@ -39,12 +47,10 @@ export class RunOfJob {
 
   constructor(parts: RunOfJobParts) {
     const { job, run, services, deadlineMs, signal } = parts;
-    const { caller: agentId, local } = job;
-    const viewer = { all: false, agentId, asNamespace: null };
     this.id = job.id;
     this.#parts = parts;
     this.#steps = JSON.parse(job.steps) as Record<string, unknown>;
-    this.caller = { agentId, claimed: 'explicit', viewer, admin: false, local };
+    this.caller = parts.caller;
     this.services = { ...services, store: new StoreOfJob(services.store, { id: job.id, run }) };
     this.deadlineMs = deadlineMs;
     this.signal = signal;

@@ -2,11 +2,12 @@ import { JobDispatcher, type JobRunner } from '../../actors/core/job-dispatcher.
 import { type JobRun, JobsQueue } from '../../actors/jobs/jobs-queue.js';
 import { JOB_RUN_MS_MAX, JOB_TURNS_PER_SECOND, JOBS_AT_ONCE } from '../../protocol/base/limits.js';
 import type { Scheduler } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { JOB_TYPES, type JobTypes } from '../../protocol/jobs/job-types.js';
 import type { JobEnd, JobOutcome } from '../../protocol/jobs/run-jobs.js';
 import type { Services } from '../pipeline/call.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
-import { RunOfJob } from './job-work.js';
+import { callerOfJob, RunOfJob } from './job-work.js';
 import { JOB_WORKS, type JobWorks } from './job-works.js';
 
 export interface JobsParts {
@@ -63,7 +64,11 @@ export async function endOf(
     if (!input.success) return failedBy('VALIDATION_FAILED', 'this release cannot read the input of the job');
     const deadlineMs = services.clock.monotonicMs() + JOB_RUN_MS_MAX;
     const work = works[job.type]!;
-    const done = await work(new RunOfJob({ job, run, services, deadlineMs, signal }), input.data as never);
+    const now = instantFromMs(services.clock.nowMs());
+    const seeing = await services.reads.limited(callerOfJob(job), job.type, {}, services, now);
+    if (!seeing.ok) return failedBy(seeing.error.code, seeing.error.message);
+    const running = new RunOfJob({ job, run, caller: seeing.value, services, deadlineMs, signal });
+    const done = await work(running, input.data as never);
     if (done.ok) return { how: 'done', result: JSON.stringify(done.value) };
     return failedBy(done.error.code, done.error.message);
   } catch (error) {

@@ -4,8 +4,15 @@ import type { Crypto, Log } from '../../protocol/base/seams.js';
 import { nodePolicy } from '../../protocol/decide/node-policy.js';
 import type { RuleTrust } from '../../protocol/decide/permissions.js';
 import { dayOf } from '../../protocol/identity/quota.js';
+import type { ReadRegion } from '../../protocol/namespaces/read-policies.js';
+import { limitsOfPolicies } from '../../protocol/rules/policies-for-reads.js';
 import { trustOf } from '../../protocol/rules/rule-signature.js';
-import { limitsOfPermissions, limitsOfRules, type ReadAction } from '../../protocol/rules/rules-for-reads.js';
+import {
+  limitsOfPermissions,
+  limitsOfRules,
+  type ReadAction,
+  type ReadLimits,
+} from '../../protocol/rules/rules-for-reads.js';
 import type { Store } from '../../storage/port.js';
 import type { Settings } from '../config/settings.js';
 import type { Caller } from '../identity/caller.js';
@@ -50,11 +57,15 @@ export class ReadLimiter {
     const found = await store.query({ kind: 'rules-for-reads' });
     if (!found.ok) return failed(found.error);
     const { rules } = found.value;
-    if (rules.length === 0 && this.#permissions.length === 0) return ok(caller);
+    const regions = settings.permissionsMode === 'off' ? [] : found.value.regions;
+    if (rules.length + regions.length + this.#permissions.length === 0) return ok(caller);
     const words = input['context'] ?? input['query'];
     const read: ReadAction = { operation, agentId: seen, query: typeof words === 'string' ? words : null };
     const ofRules = limitsOfRules(rules, read, this.#trust);
-    const ofNode = limitsOfPermissions(this.#permissions, read);
+    const isRegistered = await registered(seen, regions, store);
+    if (!isRegistered.ok) return failed(isRegistered.error);
+    const reader = { agentId: seen, isRegistered: isRegistered.value, failOpen: this.#trust.failOpen };
+    const ofNode = bothOf(limitsOfPermissions(this.#permissions, read), limitsOfPolicies(regions, reader));
     const isAdvisory = settings.permissionsMode === 'advisory';
     const note = (named: readonly string[], mode: 'enforce' | 'advisory') => {
       const key = `${dayOf(now)}\n${caller.agentId}\n${operation}\n${mode}\n${named.join('\n')}`;
@@ -77,4 +88,20 @@ export class ReadLimiter {
     const withheld = [...ofRules.withheld, ...(isAdvisory ? [] : ofNode.withheld)];
     return ok(withheld.length === 0 ? caller : { ...caller, viewer: { ...caller.viewer, withheld } });
   }
+}
+
+const bothOf = (a: ReadLimits, b: ReadLimits): ReadLimits => ({
+  withheld: [...a.withheld, ...b.withheld],
+  rules: [...a.rules, ...b.rules],
+});
+
+/** Whether an agent was registered, where a policy wants to know. */
+async function registered(
+  agentId: string | null,
+  regions: readonly ReadRegion[],
+  store: Store,
+): Promise<Result<boolean>> {
+  if (agentId === null || !regions.some(({ level }) => level === 'registered')) return ok(false);
+  const found = await store.query({ kind: 'is-registered', agentId });
+  return found.ok ? ok(found.value.registered) : failed(found.error);
 }

@@ -5,6 +5,9 @@ import { fail, ok, type Result } from '../base/result.js';
 import { utf8Bytes } from '../base/utf8.js';
 import { isCount, isInteger, isObject, isText, oneOf } from '../kinds/payload.js';
 
+/** Who may read a namespace, from the loosest to the strictest. No read waits, so none asks for an approval. */
+export const READ_LEVELS = ['any', 'registered', 'owner'] as const;
+
 /** The policy of a namespace: the members that were set, those of other releases included (interface §2.5). */
 export type Governance = Readonly<Record<string, unknown>>;
 
@@ -13,6 +16,7 @@ export const DEFAULT_GOVERNANCE: Governance = Object.freeze({
   write: 'any',
   promote: 'any',
   delete: 'owner',
+  read: 'any',
   approver: 'human',
   inherit: true,
 });
@@ -45,6 +49,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map(
     write: LEVEL,
     promote: LEVEL,
     delete: LEVEL,
+    read: words(...READ_LEVELS),
     approver: APPROVER,
     inherit: FLAG,
     max_reflection_depth: COUNT,
@@ -77,6 +82,7 @@ const REFUSED: ReadonlyMap<string, { readonly value: string; readonly says: stri
       says: 'no store waits for a model, so a failure cannot block it; use fall_through',
     },
   ],
+  ['read', { value: 'approve', says: 'no read waits for an approval; use any, registered or owner' }],
 ]);
 
 /**

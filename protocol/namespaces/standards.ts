@@ -75,6 +75,8 @@ export interface UnpinRemovedOutcome {
 function* decideSetStandard(command: SetStandard, context: DecisionContext): Deciding<SetStandardOutcome> {
   const { namespace, viewer } = command;
   const before = (yield* recordRow(standardKind, namespace))?.image ?? null;
+  const hides = hiding(command);
+  if (hides !== null) return failed(hides);
   const said = saidBy(command, before);
   if (!said.ok) return failed(said.error);
   const changed = STANDARD_MEMBERS.filter((member) => isChanged(member, before, said.value));
@@ -172,6 +174,13 @@ function refusalOf(
     return refused(`the operator or an admin set the standard of "${namespace}": only they change that`);
   }
   return before.set_by === viewer.agentId ? null : refused('caller does not own this namespace standard');
+}
+
+/** Refuses a policy about reads of an agent: it would keep memories from those who wrote them. */
+function hiding({ governance, viewer }: SetStandard): Failure | null {
+  if (viewer.all || (governance?.['read'] ?? null) === null) return null;
+  const message = 'governance.read: only an admin or the operator says who reads a namespace';
+  return { code: 'FORBIDDEN', message };
 }
 
 /** The namespace that many use without having chosen it, unless the operator names another one. */

@@ -1,6 +1,7 @@
 import type { Ask } from '../base/ask.js';
 import type { AgentId, Instant, SubjectId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import type { ReadRegion } from '../namespaces/read-policies.js';
 import type { Rule } from '../rules/rule-kind.js';
 import type { PendingAction, PendingState } from './pending-kind.js';
 
@@ -23,8 +24,11 @@ export interface GovernanceQueries {
   readonly 'count-pendings': Ask<CountPendings, { readonly waiting: number }>;
   readonly 'approval-events': Ask<ApprovalEvents, ApprovalEventPage>;
   readonly 'is-registered': Ask<AskRegistered, { readonly registered: boolean }>;
-  /** The rules about reads; empty on most nodes. */
-  readonly 'rules-for-reads': Ask<{ readonly kind: 'rules-for-reads' }, { readonly rules: readonly Rule[] }>;
+  /** What may limit reads: rules, and parts of the namespaces in which policies do; empty on most nodes. */
+  readonly 'rules-for-reads': Ask<
+    { readonly kind: 'rules-for-reads' },
+    { readonly rules: readonly Rule[]; readonly regions: readonly ReadRegion[] }
+  >;
   readonly 'list-policies': Ask<
     ListPolicies,
     { readonly policies: readonly NamespacePolicy[]; readonly count: number }

@@ -1,4 +1,6 @@
 import type { Instant } from '../base/meanings.js';
+import type { Viewer } from '../base/viewer.js';
+import { isWithheld } from '../base/withheld.js';
 import { localKind } from '../kinds/local-kind.js';
 import type { Audience } from './audience.js';
 import type { Announcement, WebhookEvent } from './webhook-event.js';
@@ -155,6 +157,15 @@ export function outboxEvent(
     first_failed_at: null,
     replays: 0,
   };
+}
+
+/** True for an event about a memory of a namespace that rules keep from a viewer. Who decides on an action hears of it. */
+export function isOfWithheld(
+  { event_type, payload }: Pick<OutboxEvent, 'event_type' | 'payload'>,
+  withheld: Viewer['withheld'],
+): boolean {
+  if (withheld === undefined || event_type.startsWith('approval_')) return false;
+  return isWithheld({ withheld }, String((JSON.parse(payload) as { namespace?: unknown }).namespace));
 }
 
 /** The body of an event (reference-http §5.4): flat, the same for every attempt. */

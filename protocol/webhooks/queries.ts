@@ -96,10 +96,16 @@ export interface NextDeliveries {
   readonly subscriptionId: string;
   readonly nowMs: number;
   readonly limit: number;
+  /** What rules about reads keep from its owner. */
+  readonly withheld?: Viewer['withheld'];
 }
 
 export interface NextEvents {
+  /** As whom it hears. */
+  readonly owner: Viewer;
   readonly deliveries: readonly Delivery[];
+  /** Events that wait for a further attempt, and that rules now keep from the owner. */
+  readonly withheld: readonly number[];
   /** Up to here it gets nothing but these; null where an event waits for a further attempt. */
   readonly through: number | null;
   /** True when no recorded event lies beyond. */

@@ -56,17 +56,19 @@ export const ownerOfSubscription = ({ created_by, sees_all }: Filter): Viewer =>
   asNamespace: null,
 });
 
-/** True for an event that a subscription gets. */
+/** True for an event that a subscription gets, unless rules about reads withhold it. */
 export function hears(
   filter: Filter,
   { event, audience }: Announcement,
   isRegistered: (agentId: AgentId | null) => boolean,
+  withheld?: Viewer['withheld'],
 ): boolean {
   const { events, namespace_filter: namespace, agent_filter: agent } = filter;
   if (events !== ALL_EVENTS && !events.split(',').includes(event.event)) return false;
   if (namespace !== null && namespace !== event.namespace) return false;
   if (agent !== null && agent !== event.agent_id) return false;
-  return belongs(audience, ownerOfSubscription(filter), isRegistered);
+  const owner = ownerOfSubscription(filter);
+  return belongs(audience, withheld === undefined ? owner : { ...owner, withheld }, isRegistered);
 }
 
 /** True for a caller that may see and remove a subscription. One that sees everything is its operator's only. */

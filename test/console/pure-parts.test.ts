@@ -151,6 +151,7 @@ describe('who may do what in a namespace', () => {
       'write: everybody, after an approval, team',
       'promote: every agent that sees the memory, null',
       'delete: every agent that sees the memory, *',
+      'read: every agent that sees the memory, null',
       'approver: 2 agents together, team',
     ]);
     const cut = [levels[0]!, { namespace: 'team', governance: { write: 'owner', inherit: false } }];

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import type { RunningChild } from '../../actors/core/child.js';
+import { loadSettings } from '../../node/config/load-settings.js';
 import type { JobWorks } from '../../node/jobs/job-works.js';
 import { openJobs } from '../../node/jobs/open-jobs.js';
 import type { Services } from '../../node/pipeline/call.js';
+import { ReadLimiter } from '../../node/pipeline/read-limits.js';
 import { systemCrypto, systemRandom, systemScheduler } from '../../node/seams.js';
 import { type Job, jobKind } from '../../protocol/jobs/job-kind.js';
 import type { JobTypes } from '../../protocol/jobs/job-types.js';
@@ -71,9 +73,10 @@ export class JobsNode {
 
   async start(works: JobWorks): Promise<JobProcess> {
     const ended: (readonly [string, JobOutcome])[] = [];
+    const settings = loadSettings({}, { env: {} });
     const services = {
       ...{ store: this.store, clock: this.scheduler, random: systemRandom, crypto: systemCrypto },
-      log: recordingLog(),
+      ...{ log: recordingLog(), settings, reads: new ReadLimiter({ settings, crypto: systemCrypto }) },
     } as unknown as Services;
     const process: JobProcess = { ended, owns: true, stop: () => running.stop() };
     const dispatcher = openJobs({

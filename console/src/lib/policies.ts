@@ -13,11 +13,12 @@ export interface PolicyRow {
   readonly from: string | null;
 }
 
-const MEMBERS = ['write', 'promote', 'delete', 'approver'] as const;
+const MEMBERS = ['write', 'promote', 'delete', 'read', 'approver'] as const;
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   write: 'any',
   promote: 'any',
   delete: 'owner',
+  read: 'any',
   approver: 'human',
 };
 
@@ -45,6 +46,7 @@ const GATES: Readonly<Record<string, string>> = {
 
 /** What a member of a policy means, in words. */
 export function gateText(member: string, value: unknown): string {
+  if (member === 'read' && value === 'owner') return 'the agent that set the standard of the namespace';
   if (member !== 'approver') return GATES[String(value)] ?? valueText(value);
   if (value === 'human') return 'any registered agent but the one that asks';
   const { agent, consensus } = (value ?? {}) as { readonly agent?: unknown; readonly consensus?: unknown };

@@ -58,7 +58,9 @@ export const memoryNamespaceSetStandard = defineOperation({
     parent: z.string().optional(),
     governance: governance.optional(),
     excepted: z
-      .array(z.object({ namespace: z.string(), memory: z.boolean(), gates: z.array(z.enum(GATES)) }))
+      .array(
+        z.object({ namespace: z.string(), memory: z.boolean(), gates: z.array(z.enum([...GATES, 'read'])) }),
+      )
       .describe('Namespaces below where the memory, or gates of the policy, do not count')
       .optional(),
     excepted_truncated: z.literal(true).describe('There may be more of them').optional(),

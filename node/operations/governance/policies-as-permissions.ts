@@ -19,6 +19,8 @@ const OPS: Readonly<Record<string, string | null>> = {
   delete: 'memory_delete',
   // No operation of permissions is a promotion.
   promote: null,
+  // A permission rule about reads knows no registered agents and no owner.
+  read: null,
 };
 
 const DECISIONS: Readonly<Record<string, 'allow' | 'ask'>> = { any: 'allow', approve: 'ask' };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
+import { isWithheld } from '../../../protocol/base/withheld.js';
 import { INBOX_LIMIT_DEFAULT, INBOX_LIMIT_MAX } from '../../../protocol/messages/limits.js';
 import { inboxOf } from '../../../protocol/namespaces/mail.js';
 import type { ReadCall } from '../../pipeline/call.js';
@@ -60,11 +61,12 @@ export const memoryInbox = defineOperation({
     const agent = ownerOfInbox(call, agent_id ?? null);
     if (!agent.ok) return failed(agent.error);
     const agentId = agent.value;
+    const isKept = isWithheld(call.caller.viewer, inboxOf(agentId));
     const found = await call.services.store.query({
       ...{ kind: 'list-inbox', agentId, unreadOnly: unread_only, limit, now: call.now },
     });
     if (!found.ok) return failed(found.error);
-    const { messages, truncated } = found.value;
+    const { messages, truncated } = isKept ? { messages: [], truncated: false } : found.value;
     return ok({
       agent_id: agentId,
       namespace: inboxOf(agentId),

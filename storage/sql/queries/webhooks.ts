@@ -14,6 +14,7 @@ import {
   announcedKind,
   type DeadLetter,
   deadLetterKind,
+  isOfWithheld,
   type OutboxEvent,
   outboxEvent,
   outboxKind,
@@ -34,6 +35,7 @@ import {
   type Filter,
   hears,
   isOwn,
+  ownerOfSubscription,
   type Subscription,
   subscriptionKind,
   subscriptionListKind,
@@ -42,6 +44,8 @@ import { type FindRows, localSource } from '../kinds/find-rows.js';
 import { lastNumber } from '../kinds/local-tables.js';
 import { registry } from '../registered.js';
 import type { QueryParts } from './query-parts.js';
+
+const NOBODY: Viewer = { all: false, agentId: null, asNamespace: null };
 
 type Finding = Pick<QueryParts, 'statements' | 'find'>;
 
@@ -74,14 +78,18 @@ export function listSubscriptions(
   { viewer }: ListSubscriptions,
 ): Answers['list-subscriptions'] {
   const shown = shownTo(find, viewer);
-  const { counts } = recordedWaiting({ statements, find }, shown);
+  const { counts } = recordedWaiting({ statements, find }, shown, viewer.withheld);
   return {
     subscriptions: shown.map((one) => ({ ...one, pending_count: one.pending_count + counts.get(one.id)! })),
   };
 }
 
 /** How many recorded events wait for each subscription, of those next ahead of the last one, and since when. */
-function recordedWaiting({ statements, find }: Finding, subscriptions: readonly Subscription[]) {
+function recordedWaiting(
+  { statements, find }: Finding,
+  subscriptions: readonly Subscription[],
+  withheld?: Viewer['withheld'],
+) {
   let oldestAt: Instant | null = null;
   const counts = new Map(subscriptions.map(({ id }) => [id, 0]));
   const begins = Math.min(...subscriptions.map(({ passed_seq }) => passed_seq));
@@ -90,7 +98,7 @@ function recordedWaiting({ statements, find }: Finding, subscriptions: readonly 
   const isRegistered = registry(statements);
   for (const event of announcedAfter(find, begins, ANNOUNCED_EVENTS_COUNTED)) {
     for (const { filter, members } of groups) {
-      if (!hears(filter, event, isRegistered)) continue;
+      if (!hears(filter, event, isRegistered, withheld)) continue;
       for (const { id, passed_seq } of members) {
         if (event.seq <= passed_seq) break;
         oldestAt ??= event.at;
@@ -148,8 +156,9 @@ export function subscriptionEvents(
   const known = find.one(SUBSCRIPTIONS, [subscriptionId]);
   if (known === null || !isOwn(known, viewer)) return { events: [], truncated: false };
   const where = { subscription_id: subscriptionId, delivered_at: { from: since } };
-  const rows = find.all(OUTBOX, { where, order: { by: 'seq' }, limit });
-  const recorded = recordedHistory({ statements, find }, known, since);
+  const all = find.all(OUTBOX, { where, order: { by: 'seq' }, limit });
+  const rows = all.filter((row) => !isOfWithheld(row, viewer.withheld));
+  const recorded = recordedHistory({ statements, find }, known, { since, withheld: viewer.withheld });
   const { page: events, truncated } = pageOf(merged(rows, recorded, limit));
   return { events, truncated };
 }
@@ -158,13 +167,14 @@ export function subscriptionEvents(
 function* recordedHistory(
   { statements, find }: Finding,
   subscription: Subscription,
-  since: Instant,
+  { since, withheld }: { readonly since: Instant; readonly withheld: Viewer['withheld'] },
 ): Generator<OutboxEvent> {
   const { id, passed_seq, since_seq } = subscription;
   const isRegistered = registry(statements);
   for (const event of announcedAfter(find, since_seq, ANNOUNCED_EVENTS_MAX, since)) {
     const { seq } = event;
-    if (!hears(subscription, event, isRegistered) || find.any(OUTBOX, { subscription_id: id, seq })) continue;
+    if (!hears(subscription, event, isRegistered, withheld) || find.any(OUTBOX, { subscription_id: id, seq }))
+      continue;
     yield outboxEvent(id, event, seq > passed_seq ? 'pending' : 'ack');
   }
 }
@@ -197,12 +207,15 @@ export function deadLetters(
     return [...newest].map((row) => Number(row.id));
   });
   const newest = ids.sort((a, b) => b - a).slice(0, limit);
-  const { page: entries, truncated } = pageOf(each(find, newest));
+  const { page: entries, truncated } = pageOf(each(find, newest, viewer));
   return { entries, truncated };
 }
 
-function* each(find: FindRows, ids: readonly number[]): Generator<DeadLetter> {
-  for (const id of ids) yield find.one(DEAD, [id])!;
+function* each(find: FindRows, ids: readonly number[], viewer: Viewer): Generator<DeadLetter> {
+  for (const id of ids) {
+    const letter = find.one(DEAD, [id])!;
+    if (!isOfWithheld(letter, viewer.withheld)) yield letter;
+  }
 }
 
 export function countDeadLetters(
@@ -269,10 +282,12 @@ function nextWaiting(find: FindRows, id: string): readonly { readonly next_attem
 
 export function nextDeliveries(
   { statements, find }: QueryParts,
-  { subscriptionId, nowMs, limit }: NextDeliveries,
+  { subscriptionId, nowMs, limit, withheld: rules }: NextDeliveries,
 ): Answers['next-deliveries'] {
   const known = find.one(SUBSCRIPTIONS, [subscriptionId]);
-  if (known?.status !== 'active') return { deliveries: [], through: null, isEnd: true };
+  if (known?.status !== 'active')
+    return { owner: NOBODY, deliveries: [], withheld: [], through: null, isEnd: true };
+  const owner = ownerOfSubscription(known);
   const { url, secret_hash: secretHash, passed_seq } = known;
   const sent = ({ seq, correlation_id: correlationId, payload: body }: OutboxEvent): Delivery => ({
     ...{ subscriptionId, seq, correlationId, url, body, secretHash },
@@ -280,19 +295,22 @@ export function nextDeliveries(
   const where = { subscription_id: subscriptionId, delivery_status: 'pending' };
   const own = find.all(OUTBOX, { where, order: { by: 'seq' }, limit });
   const later = own.findIndex((event) => !isDue(event, nowMs));
-  const deliveries = (later < 0 ? own : own.slice(0, later)).map(sent);
-  if (later >= 0 || deliveries.length === limit) return { deliveries, through: null, isEnd: false };
+  const due = later < 0 ? own : own.slice(0, later);
+  const kept = due.filter((event) => isOfWithheld(event, rules));
+  const deliveries = due.filter((event) => !kept.includes(event)).map(sent);
+  const found = { owner, deliveries, withheld: kept.map(({ seq }) => seq) };
+  if (later >= 0 || due.length === limit) return { ...found, through: null, isEnd: false };
   const isRegistered = registry(statements);
   let through = passed_seq;
   let looked = 0;
   for (const event of announcedAfter(find, passed_seq, ANNOUNCED_EVENTS_STEP)) {
     looked += 1;
     through = event.seq;
-    if (hears(known, event, isRegistered))
+    if (hears(known, event, isRegistered, rules))
       deliveries.push(sent(outboxEvent(subscriptionId, event, 'pending')));
-    if (deliveries.length === limit) return { deliveries, through, isEnd: false };
+    if (deliveries.length === limit) return { ...found, through, isEnd: false };
   }
-  return { deliveries, through, isEnd: looked < ANNOUNCED_EVENTS_STEP };
+  return { ...found, through, isEnd: looked < ANNOUNCED_EVENTS_STEP };
 }
 
 export function webhookTotals({

@@ -94,7 +94,15 @@ describe('a policy', () => {
   it('is shown with what it means where it says nothing', () => {
     assert.equal(shownGovernance(null), null);
     assert.deepEqual(shownGovernance({ write: 'owner', zeta: 1 }), {
-      ...{ write: 'owner', promote: 'any', delete: 'owner', approver: 'human', inherit: true, zeta: 1 },
+      ...{
+        write: 'owner',
+        promote: 'any',
+        delete: 'owner',
+        read: 'any',
+        approver: 'human',
+        inherit: true,
+        zeta: 1,
+      },
     });
   });
 });

@@ -195,9 +195,10 @@ test('its figures are those of the moment', () =>
         inherit: false,
       });
       await govern(ADMIN, '*', { write: 'any', delete: 'approve', approver: { consensus: 2 } });
-      const everybody = '* — write=any, promote=any, delete=approve, approver=consensus:2, inherit=true';
+      const everybody =
+        '* — write=any, promote=any, delete=approve, read=any, approver=consensus:2, inherit=true';
       const own =
-        'alice/notes — write=registered, promote=any, delete=approve, approver=agent:ai:bob, inherit=false';
+        'alice/notes — write=registered, promote=any, delete=approve, read=any, approver=agent:ai:bob, inherit=false';
       for (const accept of ['v2', 'v3']) {
         assert.deepEqual(await summaryOf(ADMIN, accept), [everybody, own]);
         assert.deepEqual(await summaryOf('ai:alice', accept), [everybody, own]);

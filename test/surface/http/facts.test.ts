@@ -145,7 +145,7 @@ describe('a memory that supersedes another', () => {
     const target = await store({ title: 'guarded', ...guarded }, 'ai:carol');
     const source = await store({ title: 'source', ...place }, 'ai:carol');
     const standard = await store({ title: 'rules', ...guarded }, 'ai:admin');
-    const governance = { write: 'approve', promote: 'any', delete: 'owner', approver: 'human' };
+    const governance = { write: 'approve', promote: 'any', delete: 'owner', read: 'any', approver: 'human' };
     const path = '/namespaces/facts%2Fguarded/standard';
     await send(201, 'POST', path, { id: standard, governance }, 'ai:admin');
     const body = { source_id: source, target_id: target, relation: 'supersedes' };

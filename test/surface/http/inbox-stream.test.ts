@@ -5,6 +5,7 @@ import { InboxStream } from '../../../actors/streams/inbox-stream.js';
 import { inboxRoute } from '../../../node/http/inbox-route.js';
 import { BACKGROUND_POLICY } from '../../../node/restart-policies.js';
 import { systemClock, systemScheduler } from '../../../node/seams.js';
+import { ok } from '../../../protocol/base/result.js';
 import type { Store } from '../../../storage/port.js';
 import { EventListener } from '../../support/event-listener.js';
 import { until } from '../../support/wait.js';
@@ -29,7 +30,7 @@ before(async () => {
   child = await stream.spec.start(new AbortController().signal);
   node = await openHttpNode(
     { adminAgentIds: [ADMIN], adminHeaderTrust: true },
-    { streamRoutes: [inboxRoute(stream)] },
+    { streamRoutes: [inboxRoute(stream, async (caller) => ok(caller))] },
   );
 });
 after(async () => {

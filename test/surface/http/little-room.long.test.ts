@@ -67,7 +67,7 @@ describe('a daemon with little room', {
     assert.equal((await send('POST', path, { id: standard })).status, 201);
     const guarded = { tier: 'short', namespace: 'room/guarded' };
     const [waiting, rules] = [id(await store(guarded)), id(await store(guarded))];
-    const governance = { write: 'approve', promote: 'any', delete: 'owner', approver: 'human' };
+    const governance = { write: 'approve', promote: 'any', delete: 'owner', read: 'any', approver: 'human' };
     const policy = { id: rules, governance };
     assert.equal((await send('POST', path.replace('standard', 'guarded'), policy)).status, 201);
     assert.equal((await send('PUT', `/memories/${waiting}`, { priority: 7 })).status, 202);

@@ -33,7 +33,7 @@ const moreLine = (what: string, more: number) => (more > 0 ? [`… and ${more} m
 
 function policyLine({ namespace, governance }: NamespacePolicy): string {
   const policy = shownGovernance(governance) ?? {};
-  const said = ['write', 'promote', 'delete', 'approver', 'inherit'].map(
+  const said = ['write', 'promote', 'delete', 'read', 'approver', 'inherit'].map(
     (member) => `${member}=${wordOf(policy[member])}`,
   );
   return `${namespace} — ${said.join(', ')}`;

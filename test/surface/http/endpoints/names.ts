@@ -7,7 +7,14 @@ const ENTITY = {
   aliases: ['string'],
 } as const;
 const STANDARD = { namespace: 'string', chain: ['string'], standards: ['object'], count: 'number' } as const;
-const POLICY = { write: 'owner', promote: 'any', delete: 'owner', approver: 'human', inherit: true };
+const POLICY = {
+  write: 'owner',
+  promote: 'any',
+  delete: 'owner',
+  read: 'any',
+  approver: 'human',
+  inherit: true,
+};
 
 /** Entities, standards, namespaces and the tree of them. */
 export const names: readonly EndpointRow[] = [
