@@ -89,7 +89,7 @@ export const meshStatus = async ({
 /** What a route of the node itself answers, that is no operation. Throws MnemeshError. */
 export async function read(path: string, signal?: AbortSignal): Promise<string> {
   const headers: Record<string, string> = {
-    ...(apiKey.value === '' ? {} : { 'x-api-key': apiKey.value }),
+    ...(apiKey.value === '' ? {} : { authorization: `Bearer ${apiKey.value}` }),
     ...(agent.value === '' ? {} : { 'x-agent-id': agent.value }),
   };
   const response = await fetch(path, { headers, credentials: 'omit', ...(signal ? { signal } : {}) });

@@ -3,6 +3,7 @@ import { BoundedMap } from '../../protocol/base/bounded-map.js';
 import { isTokenText } from '../../protocol/base/ids.js';
 import { type Failure, failed, failure, ok, type Result } from '../../protocol/base/result.js';
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
+import type { TokenRoot } from '../../protocol/delegation/token-root-kind.js';
 import { makerOf } from '../../protocol/kinds/home.js';
 import type { TokenGrant } from '../identity/http-caller.js';
 import { keyMarkOf, loadTokenSigner } from '../identity/token-root.js';
@@ -84,7 +85,10 @@ export class TokenGate {
   private async verify(text: string): Promise<VerifiedToken | { readonly error: Failure }> {
     const roots = await this.parts.store.query({ kind: 'token-roots' });
     if (!roots.ok) return { error: roots.error };
-    const token = await verifyToken(text, roots.value.roots);
+    // A key that another node has too is first of all that of this node.
+    const isOwn = ({ peer_id }: TokenRoot) => peer_id === this.parts.peerId;
+    const own = roots.value.roots.filter(isOwn);
+    const token = await verifyToken(text, [...own, ...roots.value.roots.filter((each) => !isOwn(each))]);
     return token.ok ? token.value : { error: token.error };
   }
 

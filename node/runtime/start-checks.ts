@@ -1,3 +1,4 @@
+import { isTokenText } from '../../protocol/base/ids.js';
 import type { Log } from '../../protocol/base/seams.js';
 import { ConfigError } from '../config/load-settings.js';
 import type { Settings } from '../config/settings.js';
@@ -5,12 +6,15 @@ import { isLoopbackHost } from '../http/host-guard.js';
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** Throws ConfigError for an address on which the node may not listen, or at which it would be its own peer. */
+/** Throws ConfigError for an address on which the node may not listen, or at which it would be its own peer, and for a key that none is. */
 export function refuseUnsafeListening(settings: Settings): void {
   if (!LOOPBACK.has(settings.host) && settings.apiKey === null && settings.mtlsAllowlist === null) {
     throw new ConfigError(
       `refusing to listen on ${settings.host} without an API key: set SVC_API_KEY, enforce --mtls-allowlist, or bind 127.0.0.1`,
     );
+  }
+  if (isTokenText(settings.apiKey?.reveal() ?? '')) {
+    throw new ConfigError('api_key is an access token, which is for clients: give the node a key of its own');
   }
   refuseOwnAddress(settings);
 }

@@ -11,6 +11,7 @@ const ANCHORS = new RegExp(
     'gh[opusr]_\\w{20}|github_pat_|glpat-|npm_\\w{20}|hf_\\w{20}|dckr_pat_|pypi-|xai-\\w{20}|gsk_\\w{20}',
     'xox[abeoprs]-|xapp-|hooks\\.slack\\.com',
     '[rs]k_(?:live|test)_|sk-[\\w-]{20}|SG\\.\\w|shp(?:pa|ca|at|ss)_|lin_api_|ops_ey',
+    'mnt_[\\w-]{43}\\.|mnemesh-join-',
     'PRIVATE KEY',
     // A user and a password before a host.
     '://[^\\s/@]{0,300}:[^\\s/@]{3,300}@',

@@ -57,6 +57,11 @@ const OWN_RULES: readonly OwnRule[] = [
     pattern: /\b(?:hf_[A-Za-z0-9]{30,60}|xai-[A-Za-z0-9]{60,100}|gsk_[A-Za-z0-9]{40,60})\b/g,
   },
   { kind: 'package-token', pattern: /\b(?:dckr_pat_[\w-]{20,60}|pypi-[\w-]{50,300})/g },
+  // Tokens and invitations of this service.
+  {
+    kind: 'mnemesh-token',
+    pattern: /\b(?:mnt_[\w-]{43}\.[\w-]{80,6000}={0,2}|mnemesh-join-[\w-]{100,2000})/g,
+  },
   { kind: 'jwt', pattern: /\beyJ[\w-]{8,4000}\.eyJ[\w-]{8,16000}\.[\w-]{16,1000}/g },
   { kind: 'authorization', pattern: /\b(?:Bearer|Basic) +(?<value>[\w+/.~=-]{20,4000})/g, isReal: isRandom },
   {

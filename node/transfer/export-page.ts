@@ -8,7 +8,10 @@ import type { LeftOut } from '../../protocol/memory/queries.js';
 import type { ReadServices } from '../pipeline/call.js';
 import type { ExportCursor, RowCursor } from './export-cursor.js';
 
-/** A page of an export: memories, and the links that begin at them; after the last memory, the records. */
+/**
+ * A page of an export: memories, and the links that begin at them; after the last memory, the records. A viewer with a token for
+ * some namespaces may read no records, so it gets none.
+ */
 export interface ExportPage extends LeftOut {
   readonly memories: readonly MemoryRow[];
   readonly links: readonly Link[];
@@ -31,10 +34,14 @@ export interface PageRequest {
  * others write. Where one page's memories have too many links, the next pages have only links.
  */
 export async function exportPage(services: ReadServices, request: PageRequest): Promise<Result<ExportPage>> {
-  const { cursor } = request;
-  if (cursor !== null && 'record' in cursor) return recordPage(services, request, NO_ROWS, cursor.record);
+  const { cursor, viewer } = request;
+  const isPart = viewer.within !== undefined;
+  if (cursor !== null && 'record' in cursor) {
+    if (isPart) return ok({ ...NO_ROWS, records: [], next: null });
+    return recordPage(services, request, NO_ROWS, cursor.record);
+  }
   const rows = await rowPage(services, request, cursor);
-  if (!rows.ok || rows.value.next !== null) return rows;
+  if (!rows.ok || rows.value.next !== null || isPart) return rows;
   return recordPage(services, request, rows.value, null);
 }
 

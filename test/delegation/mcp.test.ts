@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../support/wait.js';
+import { everyOperation } from './every-operation.js';
 import {
   bearer,
   HELPER,
@@ -129,6 +130,8 @@ describe('a token over MCP', () => {
     await until('its stream ends', async () => (await closed()) === true);
     await until('it expires', async () => (await tool(expiring, 'memory_list')).code === 'TOKEN_EXPIRED');
   });
+
+  everyOperation(() => node);
 
   /** Follows a session; answers whether its stream has ended. */
   function follow(headers: RawHeaders): () => Promise<boolean> {

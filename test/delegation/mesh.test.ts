@@ -126,7 +126,8 @@ describe('tokens on two nodes', { timeout: 240_000 }, () => {
 
   it('are revoked where the node that minted them is away, and there once it is back', async () => {
     const asked = { token: tokens['other'] };
-    assert.equal((await call(two, 'POST', '/tokens/revoke', withKey(HELPER), asked)).status, 200);
+    const ended = await call(two, 'POST', '/tokens/revoke', withKey(HELPER), asked);
+    assert.equal(ended.status, 200, ended.text);
     assert.equal(await codeOf(two, tokens['other']!), 'TOKEN_REVOKED');
     await start(one, two, ADMIN);
     await until('the revocation came', one, tokens['other']!, 'TOKEN_REVOKED');
@@ -150,6 +151,30 @@ describe('tokens on two nodes', { timeout: 240_000 }, () => {
     enrol(two, one);
     await start(two, one);
     await until('it is a member again', two, tokens['team']!, 'OK');
+  });
+
+  it('are minted with a key of the node, also where it has a copy of the keys of another one', async () => {
+    const minted = async ({ home }: Node) => {
+      const made = await run(home, ['token', 'mint', '--for', HELPER, '--namespaces', '**']);
+      assert.equal(made.code, 0, made.err);
+      return made.out.trim();
+    };
+    const key = (token: string) => token.slice(0, token.indexOf('.'));
+    const first = key(await minted(one));
+    const place = (at: Node) => join(at.home, 'keys', '+tokens.priv');
+    copyFileSync(place(one), place(two));
+    const own = await minted(two);
+    assert.notEqual(key(own), first);
+    assert.equal(key(await minted(one)), first);
+    await until('the other node takes it', one, own, 'OK');
+  });
+
+  it('are no key of a node', async () => {
+    const env = { SVC_API_KEY: tokens['team']! };
+    const { code, err } = await run(temporaryFolder('token-as-key'), ['serve', '--port', '1'], { env });
+    assert.notEqual(code, 0);
+    assert.match(err, /api_key is an access token/);
+    assert.ok(!err.includes(tokens['team']!.slice(50, 90)));
   });
 
   it('end on every node when the node takes its root away', async () => {

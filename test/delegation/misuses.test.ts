@@ -565,7 +565,16 @@ const OTHER_NAMESPACES: readonly Misuse[] = [
     ask: () => post('/forget', tokens.teamAdmin, { pattern: OUTSIDE }),
     holds: ({ deleted }) => assert.equal(deleted ?? 0, 0),
   },
-  asked('an export of the inside', 'teamAdmin', 'GET', () => '/export'),
+  asked('an export', 'full', 'GET', () => '/export'),
+  {
+    what: 'an export by an admin for the inside',
+    status: 200,
+    ask: () => get('/export', bearer(tokens.teamAdmin)),
+    holds: ({ memories, only_namespaces: only }) => {
+      assert.deepEqual(only, ['team/**']);
+      assert.ok((memories as Json[]).every(({ namespace }) => /^team(\/|$)/.test(String(namespace))));
+    },
+  },
   asked('a message to another agent', 'full', 'POST', () => '/notify', {
     target_agent_id: LEAD,
     title: 't',

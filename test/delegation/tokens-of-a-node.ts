@@ -129,6 +129,25 @@ function varint(bytes: Buffer, at: number): readonly [number, number] {
   }
 }
 
+function fieldsOf(bytes: Buffer): Field[] {
+  const fields: Field[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const [tag, after] = varint(bytes, at);
+    const [length, start] = varint(bytes, after);
+    const end = tag % 8 === 0 ? start : start + length;
+    fields.push({ number: Math.floor(tag / 8), bytes: bytes.subarray(at, end) });
+    at = end;
+  }
+  return fields;
+}
+
+/** A field without its tag and length. */
+function valueIn(bytes: Buffer): Buffer {
+  const [, after] = varint(bytes, 0);
+  const [, start] = varint(bytes, after);
+  return bytes.subarray(start);
+}
+
 /** The parts of a biscuit: its first block (2), the other blocks (3) and the proof (4). */
 export class Pieces {
   private constructor(
@@ -138,16 +157,14 @@ export class Pieces {
 
   static of(token: string): Pieces {
     const [root, text] = token.slice('mnt_'.length).split('.') as [string, string];
-    const bytes = Buffer.from(text, 'base64url');
-    const fields: Field[] = [];
-    for (let at = 0; at < bytes.length; ) {
-      const [tag, after] = varint(bytes, at);
-      const [length, start] = varint(bytes, after);
-      const end = tag % 8 === 0 ? start : start + length;
-      fields.push({ number: Math.floor(tag / 8), bytes: bytes.subarray(at, end) });
-      at = end;
-    }
-    return new Pieces(root, fields);
+    return new Pieces(root, fieldsOf(Buffer.from(text, 'base64url')));
+  }
+
+  /** The bytes of a field of a piece. */
+  inside(number: number, within: number): Buffer {
+    const [piece] = this.all(number);
+    const [found] = fieldsOf(valueIn(piece!.bytes)).filter((field) => field.number === within);
+    return Buffer.from(valueIn(found!.bytes));
   }
 
   all(number: number): readonly Field[] {

@@ -76,6 +76,7 @@ const KINDS: Readonly<Record<string, (draw: Draw) => { readonly secret: string; 
   }),
   'sendgrid key': ({ some }) => ({ secret: `S${'G.'}${some(WORD, 22)}.${some(WORD, 43)}` }),
   'npm token': ({ some }) => ({ secret: `np${'m_'}${some(WORD, 36)}` }),
+  'token of this service': ({ some }) => ({ secret: `mn${'t_'}${some(URL64, 43)}.${some(URL64, 300)}` }),
   jwt: ({ some }) => ({ secret: `ey${'J'}${some(WORD, 33)}.ey${'J'}${some(URL64, 80)}.${some(URL64, 43)}` }),
   'database url': ({ some, one }) => {
     const secret = some(`${WORD}!$%^*`, 14);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import * as limits from '../../../protocol/base/limits.js';
 import { failed, ok, type Result } from '../../../protocol/base/result.js';
+import { isWithin } from '../../../protocol/base/within.js';
 import { GATES } from '../../../protocol/decide/gate.js';
 import type { Excepted } from '../../../protocol/namespaces/excepted.js';
 import { type Governance, shownGovernance } from '../../../protocol/namespaces/policy-members.js';
@@ -209,10 +210,11 @@ export async function standardsOf(
     now: call.now,
   });
   if (!result.ok) return failed(result.error);
-  const { chain } = result.value;
-  const standards = result.value.standards.map(standardJson);
+  const isShown = (name: string) => isWithin(name, viewer.within);
+  const chain = result.value.chain.filter(isShown);
+  const standards = result.value.standards.filter((each) => isShown(each.namespace)).map(standardJson);
   const own = inherit ? {} : (standards[0] ?? { standard_id: null });
-  return ok({ ...own, namespace, chain: [...chain], standards, count: standards.length });
+  return ok({ ...own, namespace, chain, standards, count: standards.length });
 }
 
 function standardJson(standard: ShownStandard): z.input<typeof shownStandard> {

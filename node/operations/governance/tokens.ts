@@ -80,7 +80,15 @@ async function mint(call: Call, given: z.output<typeof input>) {
     import('../../identity/tokens.js'),
     import('../../identity/token-root.js'),
   ]);
-  const signer = roots.ensureTokenSigner(settings.keyDir, random);
+  const known = await store.query({ kind: 'token-roots' });
+  if (!known.ok) return failed(known.error);
+  let signer = roots.ensureTokenSigner(settings.keyDir, random);
+  const key = Buffer.from(signer.publicKey).toString('hex');
+  if (known.value.roots.some(({ public_key, peer_id }) => public_key === key && peer_id !== peerId)) {
+    // It came with a copy of another node's keys, and that node could not take it away here.
+    roots.destroyTokenSigner(settings.keyDir);
+    signer = roots.ensureTokenSigner(settings.keyDir, random);
+  }
   const keyMark =
     call.surface === 'http' && settings.apiKey !== null ? roots.keyMarkOf(signer, settings.apiKey) : null;
   const operations = TOKEN_OPERATIONS.filter((each) => given.operations.includes(each));
@@ -232,6 +240,7 @@ export const tokenRevoke = defineOperation({
   idempotent: true,
   guards: { attestation: 'by-key' },
   delegable: 'never',
+  screens: 'nothing',
   http: [{ method: 'POST', path: '/tokens/revoke', fields: 'body' }],
   mcp: {
     description:

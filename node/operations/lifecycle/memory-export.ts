@@ -52,16 +52,24 @@ export const memoryExport = defineOperation({
       .optional(),
     count: z.int().describe('Memories in this answer'),
     exported_at: z.string(),
+    only_namespaces: z
+      .array(z.string())
+      .describe(
+        'Present with a token for some namespaces: the export has their memories and links, and no records',
+      )
+      .optional(),
     ...fields.omittedDamaged,
     next_cursor: z.string().describe('Present when more pages follow').optional(),
   }),
   effect: 'read',
   guards: { admin: true },
+  delegable: 'by-namespace',
   http: [{ method: 'GET', path: '/export', fields: 'query' }],
   run: async (call, input) => {
     const { services, now } = call;
     const viewer = operatorView(call.caller);
     if (!viewer.ok) return failed(viewer.error);
+    const { within } = viewer.value;
     const cursor = input.cursor === undefined ? ok(null) : parseCursor(input.cursor);
     if (!cursor.ok) return failed(cursor.error);
     const paged = input.limit !== undefined || input.cursor !== undefined;
@@ -89,6 +97,7 @@ export const memoryExport = defineOperation({
       ...(records.length === 0 ? {} : { records: records.map((record) => exportedRecord(record) as never) }),
       count: memories.length,
       exported_at: now,
+      ...(within === undefined ? {} : { only_namespaces: [...within] }),
       ...omittedDamaged(page.value),
       ...(next === null ? {} : { next_cursor: cursorText(next) }),
     });

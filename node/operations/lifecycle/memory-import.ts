@@ -41,6 +41,7 @@ const input = z.object({
     .describe('Also name the memories and links that are new or changed'),
   count: z.unknown().describe('Not used; an export has it').optional(),
   exported_at: z.unknown().describe('Not used; an export has it').optional(),
+  only_namespaces: z.unknown().describe('Not used; a part of an export has it').optional(),
   next_cursor: z.unknown().describe('Not used; a page of an export has it').optional(),
 });
 
