@@ -19,6 +19,7 @@ import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
 import { flagValue, isSet } from './global-flags.js';
 import { withLocalNode } from './local-node.js';
+import { noteCopy } from './note-copy.js';
 
 /** What is exported, and how. */
 interface Asked {
@@ -75,6 +76,7 @@ export const exportReflectionsCommand = defineCommand({
       const written = await writeAll(services, asked.value);
       if (!written.ok) return failed(written.error);
       const { exported, omitted, refused } = written.value;
+      if (exported > 0) await noteCopy(services.store, 'export', asked.value.folder);
       if (!isSet(parsed, 'quiet') || refused.length > 0) {
         await terminal.print(
           isSet(parsed, 'json')

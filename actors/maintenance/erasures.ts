@@ -1,4 +1,4 @@
-import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
 import { rowsOf } from '../../protocol/kinds/find.js';
 import { erasureKind } from '../../protocol/memory/erasure-kind.js';
@@ -7,14 +7,19 @@ import type { CallOptions, Store } from '../../storage/port.js';
 /** Erased memories that are finished together. */
 const BATCH = 500;
 
-type Parts = { readonly store: Pick<Store, 'execute' | 'query'>; readonly clock: Pick<Clock, 'monotonicMs'> };
+interface Parts {
+  readonly store: Pick<Store, 'execute' | 'query'>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Removes the files of the home that were written of memories. Answers why it could not; null where it did. */
+  readonly removeFiles: (ids: readonly string[]) => string | null;
+}
 
 /**
  * Finishes erasures on this node: takes away what other rows say of the memories, overwrites what was freed, and notes
  * that it is done. False when the time was over before all of it was, or others held the file.
  */
 export async function finishErasures(
-  { store, clock }: Parts,
+  { store, clock, removeFiles }: Parts,
   now: string,
   budgetMs: number,
   options: CallOptions = { lane: 'background' },
@@ -33,6 +38,8 @@ export async function finishErasures(
     if (ids.length === 0) return ok(true);
     const cleared = await store.execute({ kind: 'clear-erased', ids }, options);
     if (!cleared.ok) return failed(cleared.error);
+    const kept = removeFiles(ids);
+    if (kept !== null) return fail('UNAVAILABLE', `a file of an erased memory could not be removed: ${kept}`);
     for (let done = false; !done; ) {
       const wiped = await store.execute({ kind: 'wipe-freed' }, options);
       if (!wiped.ok) return failed(wiped.error);

@@ -17,6 +17,7 @@ import { defineCommand } from '../define-command.js';
 import { flagValue, isSet, settingsFor } from '../global-flags.js';
 import { counted } from '../imports/counts.js';
 import { withLocalNode, withLocalRunner } from '../local-node.js';
+import { noteCopy } from '../note-copy.js';
 import { AUDIT_FILE, auditRowText, bundleOf, checkBundle } from './bundle.js';
 import { withoutContent } from './redact.js';
 import type { TarFile } from './tar.js';
@@ -82,6 +83,7 @@ export const exportBundleCommand = defineCommand({
       });
       const output = flagValue(parsed, 'output') ?? `${id}.bundle.tar`;
       writeFile(output, bundle);
+      if (withContent) await noteCopy(store, 'export', output);
       const answer = {
         path: output,
         memory_id: id,

@@ -23,7 +23,11 @@ export function viewOf(operation: CliOperation, answer: Fields, columns: number)
         ? objectView(answer, { columns })
         : treeView(operation.picture(answer), columns);
     case 'message':
-      return message === undefined ? objectView(answer, { columns }) : `${oneLine(message(answer))}\n`;
+      if (message === undefined) return objectView(answer, { columns });
+      return [message(answer)]
+        .flat()
+        .map((line) => `${oneLine(line)}\n`)
+        .join('');
     case 'object':
       return objectView(answer, { columns, table });
   }

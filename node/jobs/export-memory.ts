@@ -3,6 +3,7 @@ import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
 import type { JobInput } from '../../protocol/jobs/job-types.js';
 import type { MemoryRow } from '../../protocol/memory/memory.js';
+import { exportFolder, removeExportedFiles } from '../exported-files.js';
 import { type ReflectionFile, reflectionFile } from '../operations/reflections/reflection-file.js';
 import { writeBelow } from '../write-below.js';
 import type { JobWork, RunOfJob } from './job-work.js';
@@ -18,9 +19,15 @@ export const exportMemory: JobWork<JobInput<'export_memory'>> = async (run, { me
   const { memory } = found.value;
   const file = await fileOf(run, memory, now);
   if (!file.ok) return failed(file.error);
-  const folder = join(settings.home, memory.kind === 'persona' ? 'personas' : 'reflections');
+  const folder = exportFolder(settings.home, memory.kind);
   const problem = writeBelow(folder, file.value, random.uuid().slice(0, 8));
   if (problem !== null) return fail('UNAVAILABLE', `${join(folder, file.value.name)}: ${problem}`);
+  // An erasure that came meanwhile did not find the file.
+  const again = await store.query({ kind: 'get-memory', id, linksMax: 0, viewer, now });
+  if (!again.ok && again.error.code === 'NOT_FOUND') {
+    removeExportedFiles(settings.home, [id]);
+    return ok({ skipped: 'the memory is gone' });
+  }
   return ok({ file: join(folder, file.value.name) });
 };
 

@@ -126,8 +126,8 @@ export interface CliBinding {
   readonly exit?: (output: Record<string, unknown>) => number;
   /** The exit codes of its failures, where they are not those of their codes. */
   readonly failures?: Readonly<Partial<Record<ErrorCode, number>>>;
-  /** The sentence of the `message` view. */
-  readonly message?: (output: Record<string, unknown>) => string;
+  /** The sentence of the `message` view, or its lines. */
+  readonly message?: (output: Record<string, unknown>) => string | readonly string[];
   readonly examples?: readonly string[];
   /** Asked on a terminal before the operation runs, unless `--yes` is given. */
   readonly confirm?: {

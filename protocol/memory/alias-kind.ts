@@ -17,6 +17,8 @@ export interface Alias {
   readonly alias: string;
   /** The form in which aliases are compared (protocol/memory/entity.ts). */
   readonly folded: string;
+  /** Stands for the folded form in the id, which outlives an erasure. Null where an earlier release put the form there. */
+  readonly digest: string | null;
   /** The agent that added it. */
   readonly added_by: string | null;
   readonly added_at: Instant;
@@ -33,10 +35,11 @@ export const aliasKind = recordKind<Alias>({
     namespace: { accepts: isText, admits: textOf(limits.HEADER_TEXT_LENGTH_MAX), default: '' },
     alias: { accepts: isText, admits: NAME, default: '' },
     folded: { accepts: isText, admits: NAME, default: '' },
+    digest: { accepts: isTextOrNull, admits: orNull(WORD), default: null, later: true },
     added_by: { accepts: isTextOrNull, admits: orNull(WORD), default: null },
     added_at: { accepts: isText, admits: instant, default: '' },
   },
-  idOf: ({ memory_id, folded }) => `${memory_id}|${folded}`,
+  idOf: ({ memory_id, folded, digest }) => `${memory_id}|${digest ?? folded}`,
   namespaceOf: ({ namespace }) => namespace,
   about: (id) => [{ kind: 'memory', id: id.slice(0, Math.max(0, id.indexOf('|'))) }],
   owner: 'added_by',

@@ -1,7 +1,7 @@
 import { ENTITY_ALIASES_READ_MAX } from '../base/limits.js';
 import type { DecisionContext } from '../decide/deciding.js';
 import type { Write } from '../decide/mutations.js';
-import { type Reading, recordsWith, subjectRow } from '../decide/reads.js';
+import { digestOfText, type Reading, recordsWith } from '../decide/reads.js';
 import { putRecord } from '../decide/record-writes.js';
 import type { Row } from '../decide/rows.js';
 import { NO_REST } from '../kinds/payload.js';
@@ -25,10 +25,12 @@ export function* aliasesOf({ id, namespace }: Pick<Memory, 'id' | 'namespace'>):
   return inOrder(rows.filter((row) => row.namespace === namespace).map(({ image }) => image));
 }
 
-/** Aliases of one entity, the oldest first. */
+/** Aliases of one entity, each once, the oldest first. */
 export function inOrder(aliases: readonly Alias[]): readonly Alias[] {
   const placeOf = ({ added_at, folded }: Alias) => `${added_at} ${folded}`;
-  return [...aliases].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const sorted = [...aliases].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  // An earlier release stored them under other ids, so one may be there twice.
+  return sorted.filter(({ folded }, at) => sorted.findIndex((other) => other.folded === folded) === at);
 }
 
 /** The record of an entity; its canonical name is the title of its memory. */
@@ -42,14 +44,15 @@ export function entityRecord(
 }
 
 /** An alias that an agent adds to an entity now. */
-export function aliasImage(
+export function* aliasImage(
   { id, namespace }: Pick<Memory, 'id' | 'namespace'>,
   alias: string,
   by: string | null,
   { now }: DecisionContext,
-): Alias {
+): Reading<Alias> {
   const folded = foldedAlias(alias);
-  return { memory_id: id, namespace, alias, folded, added_by: by, added_at: now, rest: NO_REST };
+  const digest = yield* digestOfText({ text: `${id}|${folded}` });
+  return { memory_id: id, namespace, alias, folded, digest, added_by: by, added_at: now, rest: NO_REST };
 }
 
 /** The write that stores an alias. */
@@ -62,7 +65,7 @@ export function* aliasOfNewName(
   by: string | null,
   context: DecisionContext,
 ): Reading<readonly Write[]> {
-  const image = aliasImage(entity, entity.title, by, context);
-  const stored = yield* subjectRow({ kind: aliasKind.name, id: aliasKind.idOf(image)! });
-  return stored === null ? [yield* aliasWrite(image)] : [];
+  const image = yield* aliasImage(entity, entity.title, by, context);
+  const held = (yield* aliasesOf(entity)).some(({ folded }) => folded === image.folded);
+  return held ? [] : [yield* aliasWrite(image)];
 }

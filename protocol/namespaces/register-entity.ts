@@ -149,8 +149,8 @@ function* withAliases(
   const writes: Write[] = [];
   const added: Alias[] = [];
   for (const alias of [entity.title, memory.title, ...aliases]) {
-    const image = aliasImage(entity, alias, ownerOf(memory), context);
-    if (held.has(image.folded)) continue;
+    if (held.has(foldedAlias(alias))) continue;
+    const image = yield* aliasImage(entity, alias, ownerOf(memory), context);
     held.add(image.folded);
     added.push(image);
     writes.push(yield* aliasWrite(image));

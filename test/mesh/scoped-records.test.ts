@@ -97,6 +97,7 @@ const alias = (memory_id: string, namespace: string) => ({
       namespace,
       alias: 'The Bank',
       folded: 'the bank',
+      digest: null,
       added_by: 'ai:x',
       added_at: NOW,
       rest: {},

@@ -172,8 +172,8 @@ export const casesAt = (home: string): readonly Case[] => [
     ...{ adopted_at: '2026-01-01T00:00:00.000Z', rest: {} },
   })),
   recordCase(aliasKind, { id: 'm1|a name', namespace: 'team' }, (version) => ({
-    ...{ memory_id: 'm1', namespace: 'team', alias: 'A Name', folded: 'a name', added_by: `by ${version}` },
-    ...{ added_at: '2026-01-01T00:00:00.000Z', rest: {} },
+    ...{ memory_id: 'm1', namespace: 'team', alias: 'A Name', folded: 'a name', digest: null },
+    ...{ added_by: `by ${version}`, added_at: '2026-01-01T00:00:00.000Z', rest: {} },
   })),
   recordCase(pendingKind, { id: `${home}/p1`, namespace: 'team' }, (version) => ({
     ...{

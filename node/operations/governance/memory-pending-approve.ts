@@ -53,7 +53,7 @@ export const memoryPendingApprove = defineOperation({
     positionals: ['id'],
     view: 'message',
     message: ({ approved, id, reason }) =>
-      approved === true ? `approved and executed: ${id}` : `vote recorded: ${id}\n  ${reason}`,
+      approved === true ? `approved and executed: ${id}` : [`vote recorded: ${id}`, String(reason)],
     examples: ['pending approve 5b1f2c3d-0000-4000-8000-000000000000 --agent-id ai:lead'],
   },
   run: async (call, { id, remember: how }) => {

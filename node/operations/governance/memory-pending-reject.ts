@@ -35,7 +35,7 @@ export const memoryPendingReject = defineOperation({
     positionals: ['id'],
     view: 'message',
     message: ({ rejected, id, reason }) =>
-      rejected === true ? `rejected: ${id}` : `vote recorded: ${id}\n  ${reason}`,
+      rejected === true ? `rejected: ${id}` : [`vote recorded: ${id}`, String(reason)],
     examples: ['pending reject 5b1f2c3d-0000-4000-8000-000000000000 --agent-id ai:lead'],
   },
   run: async (call, { id, remember: how }) => {

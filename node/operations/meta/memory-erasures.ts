@@ -153,7 +153,7 @@ interface Shown {
   readonly copies: readonly { readonly path: string; readonly what: string; readonly made_at: string }[];
 }
 
-function text({ erasures, members, copies }: Shown): string {
+function text({ erasures, members, copies }: Shown): readonly string[] {
   const lines = erasures.map(({ id, namespace, done, missing, outside }) =>
     [
       `${id} (${namespace}): gone on ${done.length} of ${members} nodes`,
@@ -161,7 +161,7 @@ function text({ erasures, members, copies }: Shown): string {
       ...(outside.length > 0 ? [`not in its namespace: ${outside.join(', ')}`] : []),
     ].join('; '),
   );
-  const files = copies.map(({ path, what, made_at }) => `  ${what} of ${made_at}: ${path}`);
+  const files = copies.map(({ path, what, made_at }) => `${what} of ${made_at}: ${path}`);
   const before = files.length === 0 ? [] : ['may still hold what was erased:', ...files];
-  return lines.length === 0 ? 'nothing was erased' : [...lines, ...before].join('\n');
+  return lines.length === 0 ? ['nothing was erased'] : [...lines, ...before];
 }

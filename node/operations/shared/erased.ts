@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { finishErasures } from '../../../actors/maintenance/erasures.js';
 import { failed, ok, type Result } from '../../../protocol/base/result.js';
+import { removeExportedFiles } from '../../exported-files.js';
 import type { Call } from '../../pipeline/call.js';
 
 export const eraseField = z
@@ -26,7 +27,8 @@ type ErasureAnswer = z.output<typeof erasureOutput>;
 
 /** Finishes on this node what a call erased, and finds what was made from it. */
 export async function erasedHere(call: Call, ids: readonly string[]): Promise<Result<ErasureAnswer>> {
-  const { store, clock } = call.services;
+  const { store, clock, settings } = call.services;
+  const removeFiles = (files: readonly string[]) => removeExportedFiles(settings.home, files);
   const { viewer } = call.caller;
   const made = await store.query({
     kind: 'derived-memories',
@@ -37,7 +39,7 @@ export async function erasedHere(call: Call, ids: readonly string[]): Promise<Re
   });
   if (!made.ok) return failed(made.error);
   const waitMs = call.surface === 'cli' ? WAIT_OF_COMMAND_MS : WAIT_MS;
-  const finished = await finishErasures({ store, clock }, call.now, waitMs, {});
+  const finished = await finishErasures({ store, clock, removeFiles }, call.now, waitMs, {});
   // The erasure itself is done; the duty of the owner tries again.
   const finished_here = finished.ok && finished.value;
   return ok({ erased: true, finished_here, derived: [...made.value.ids] });
@@ -47,11 +49,11 @@ export async function erasedHere(call: Call, ids: readonly string[]): Promise<Re
 export function erasedText(
   what: string,
   { finished_here: here, derived }: Readonly<Record<string, unknown>>,
-): string {
+): readonly string[] {
   const rest = here === true ? '' : '; this node still overwrites what it held';
   const made =
     Array.isArray(derived) && derived.length > 0
-      ? `\nmade from it, and still there: ${derived.join(', ')}`
-      : '';
-  return `erased: ${what}${rest} (mnemesh erasure status shows the other nodes)${made}`;
+      ? [`made from it, and still there: ${derived.join(', ')}`]
+      : [];
+  return [`erased: ${what}${rest} (mnemesh erasure status shows the other nodes)`, ...made];
 }
