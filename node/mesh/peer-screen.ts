@@ -1,9 +1,16 @@
+import { inflateRawSync } from 'node:zlib';
 import { failed, ok, type Result } from '../../protocol/base/result.js';
+import { wordsOf } from '../../protocol/kinds/kind.js';
 import { peerOfOrigin, type WireOperation } from '../../protocol/log/wire-operation.js';
 import type { SecretOutcome } from '../../protocol/policies/secret-modes.js';
 import type { OperationScreen } from '../../protocol/replication/verifier.js';
+import { skillContentKind } from '../../protocol/skills/content-kinds.js';
+import { PIECE_BYTES_MAX } from '../../protocol/skills/limits.js';
+import { blobKind } from '../../protocol/transcripts/blob-kind.js';
+import { TEXT_BYTES_MAX } from '../../protocol/transcripts/limits.js';
 import type { Services } from '../pipeline/call.js';
 import { refusalOf } from '../pipeline/call-screen.js';
+import { hasUnseen } from '../secrets/hidden-characters.js';
 import { mayHoldSecret } from '../secrets/may-hold-secret.js';
 import type { FoundText } from '../secrets/screen.js';
 
@@ -28,8 +35,13 @@ export class PeerScreen implements OperationScreen {
   refuses({ origin, seq, kind, namespace, payload }: WireOperation): boolean {
     const { screen, peerId } = this.parts;
     const peer = peerOfOrigin(origin);
-    if (payload === null || !screen.isOn || peer === peerId || !mayHoldSecret(payload)) return false;
-    const strict = this.#strict(screen.lookNow(parsed(payload)), namespace);
+    if (payload === null || !screen.isOn || peer === peerId) return false;
+    const said = PACKED.has(kind) ? unpacked(parsed(payload)) : payload;
+    if (typeof said === 'string' && !mayHide(said) && !mayHoldSecret(said)) return false;
+    const strict = this.#strict(
+      screen.lookNow(said === payload ? parsed(payload) : { data: said }),
+      namespace,
+    );
     if (strict === null) return false;
     this.#note({ peer, operation: kind, namespace, id: `${origin}/${seq}` }, strict);
     return strict.outcome === 'refused';
@@ -82,6 +94,27 @@ interface Source {
   readonly namespace: string | null;
   /** Null for what is no operation. */
   readonly id: string | null;
+}
+
+/** Words whose payload holds its text compressed. */
+const PACKED: ReadonlySet<string> = new Set(
+  [blobKind, skillContentKind].flatMap((kind) => wordsOf(kind, 'image')),
+);
+/** The longest text that readers decompress. */
+const UNPACKED_BYTES_MAX = Math.max(TEXT_BYTES_MAX, PIECE_BYTES_MAX);
+
+/** What may hide a secret in a payload: other spellings of characters, and unseen ones. */
+const mayHide = (text: string): boolean => /\\[u/]/.test(text) || hasUnseen(text);
+
+/** The text in a compressed payload; empty for what nobody can read. */
+function unpacked(payload: unknown): string {
+  const { data } = (payload ?? {}) as { readonly data?: unknown };
+  if (typeof data !== 'string') return '';
+  try {
+    return inflateRawSync(Buffer.from(data, 'base64'), { maxOutputLength: UNPACKED_BYTES_MAX }).toString();
+  } catch {
+    return '';
+  }
 }
 
 /** A payload as a value; one that is no JSON is looked at as it is. */

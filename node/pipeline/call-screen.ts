@@ -3,7 +3,7 @@ import type { SecretOutcome } from '../../protocol/policies/secret-modes.js';
 import type { FoundText } from '../secrets/screen.js';
 import { withText } from '../secrets/texts.js';
 import type { Services } from './call.js';
-import type { Operation } from './operation.js';
+import type { CarriedText, Operation } from './operation.js';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -51,6 +51,22 @@ export class CallScreen {
       isLeftOut: () => false,
       mayRewrite: ({ redacted }) => redacted !== null,
     });
+  }
+
+  /** SECRET_REFUSED for a stored text that the call takes to a namespace which would not have taken it. Nothing rewrites it. */
+  async carried(texts: readonly CarriedText[]): Promise<Result<null>> {
+    const { screen } = this.parts.services;
+    for (const { text, from, to } of texts) {
+      if (!screen.isStricter(to, from)) continue;
+      const passed = await this.#pass(text, {
+        namespace: async () => to,
+        field: ({ field }) => field,
+        isLeftOut: () => false,
+        mayRewrite: () => false,
+      });
+      if (!passed.ok) return passed;
+    }
+    return ok(null);
   }
 
   /** SECRET_REFUSED for an input that is none of the operation any more without its secrets. */

@@ -160,6 +160,14 @@ export type Placing = Pick<ReadCall, 'services' | 'caller' | 'now'>;
 
 type Fields = z.ZodObject;
 
+/** A text that is stored already, and that a write takes from one namespace to another. */
+export interface CarriedText {
+  readonly text: Readonly<Record<string, unknown>>;
+  /** Null where nobody knows it. */
+  readonly from: string | null;
+  readonly to: string;
+}
+
 /** Whether an operation may change anything. */
 export type Effect = 'read' | 'write';
 
@@ -213,6 +221,8 @@ export interface Operation<
   readonly secretFields?: readonly string[];
   /** The namespace that a write is about, where its input does not name it; null where that is not known. */
   readonly placed?: (call: Placing, input: z.output<I>) => Promise<string | null>;
+  /** The stored texts that a write takes to a namespace, where that is another one, for the screen for secrets. */
+  readonly carries?: (call: Placing, input: z.output<I>) => Promise<readonly CarriedText[]>;
   /** The key of the answer whose rows the TOON formats print; the input then has a `format`. */
   readonly rows?: 'memories' | 'results' | 'archived';
   /** The graph in an answer, or in the part of one; the input then has a `format`. */

@@ -113,6 +113,8 @@ async function run(operation: Operation, given: Request, services: Services): Pr
     const screen = screenOf(operation, request, nowMs, services);
     const input = await screened(operation, parsed.value, request, screen);
     if (!input.ok) return failed(input.error);
+    const carried = await carriedTexts(operation, input.value, request, nowMs, services, screen);
+    if (!carried.ok) return failed(carried.error);
     const asked = input.value === parsed.value ? request : { ...request, input: input.value };
     const attested = await attestedInput(operation, input.value, request, nowMs, services);
     if (!attested.ok) return failed(attested.error);
@@ -159,6 +161,19 @@ async function screened(
   if (!passed.ok || passed.value === input) return passed;
   const parsed = parseInput(operation, passed.value, unknownFields);
   return parsed.ok ? parsed : failed(await screen.unfit(input));
+}
+
+/** The same for stored texts that the call takes to another namespace, where namespaces have modes of their own. */
+async function carriedTexts(
+  operation: Operation,
+  input: Input,
+  { caller }: Request,
+  nowMs: number,
+  services: Services,
+  screen: CallScreen | null,
+): Promise<Result<null>> {
+  if (screen === null || operation.carries === undefined || !services.screen.hasNamespaces) return ok(null);
+  return screen.carried(await operation.carries({ services, caller, now: instantFromMs(nowMs) }, input));
 }
 
 /** The answer, with what was found in the input. */

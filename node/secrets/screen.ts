@@ -6,6 +6,7 @@ import {
   fieldOf,
   namespaceAround,
   type Path,
+  placeIn,
   redactedText,
   type SuspectText,
   suspectTexts,
@@ -52,6 +53,16 @@ export class Screen {
     this.isOn = this.#strictest !== 'off';
   }
 
+  /** True where a text that may lie in one namespace may not lie in another one. */
+  isStricter(to: string, from: string | null): boolean {
+    return rank(this.modeOf(to)) > (from === null ? 0 : rank(this.modeOf(from)));
+  }
+
+  /** True where namespaces differ. */
+  get hasNamespaces(): boolean {
+    return this.#settings.secretsNamespaces.length > 0;
+  }
+
   /** The mode of a namespace; of one that is not known, the strictest that the settings name. */
   modeOf(namespace: string | null): SecretMode {
     if (namespace === null) return this.#strictest;
@@ -90,7 +101,7 @@ export class Screen {
     const find = this.#find;
     if (find === null) throw new Error('the rules for secrets are not loaded');
     return suspects.flatMap((suspect) => {
-      const found = find(suspect.text).filter(({ to }) => to > suspect.lead);
+      const found = find(suspect.text).filter(({ to }) => placeIn(suspect.unseen, to - 1) >= suspect.lead);
       if (found.length === 0) return [];
       const { path, isName } = suspect;
       return [

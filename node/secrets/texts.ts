@@ -1,4 +1,5 @@
 import type { FoundSecret } from './found-secret.js';
+import { type SeenText, seenText } from './hidden-characters.js';
 import { mayHoldSecret } from './may-hold-secret.js';
 
 /** Where a value stands in another one. */
@@ -11,6 +12,8 @@ export interface SuspectText {
   readonly text: string;
   /** The characters of `text` that stand before the value. */
   readonly lead: number;
+  /** The whole text with the places of the characters that the rules look at, where it has unseen ones. */
+  readonly unseen: (SeenText & { readonly whole: string }) | null;
   /** True for a name of a member, which cannot be rewritten. */
   readonly isName: boolean;
 }
@@ -35,7 +38,8 @@ export function suspectTexts(value: unknown): readonly SuspectText[] {
       for (const [key, member] of here.entries()) stack.push({ value: member, key, parent: node });
     } else if (typeof here === 'object' && here !== null) {
       for (const [key, member] of Object.entries(here)) {
-        if (mayHoldSecret(key)) suspects.push({ path: pathOf(node), text: key, lead: 0, isName: true });
+        const name = suspect(key);
+        if (name !== null) suspects.push({ ...name, path: pathOf(node), lead: 0, isName: true });
         stack.push({ value: member, key, parent: node });
       }
     }
@@ -46,9 +50,16 @@ export function suspectTexts(value: unknown): readonly SuspectText[] {
 function suspectsAt(node: Node, text: string): readonly SuspectText[] {
   const { key, parent } = node;
   const isNamed = typeof key === 'string' && parent?.parent != null && NAME.test(key);
-  const seen = isNamed ? `${key}=${text}` : text;
-  if (!mayHoldSecret(seen)) return [];
-  return [{ path: pathOf(node), text: seen, lead: seen.length - text.length, isName: false }];
+  const lead = isNamed ? key.length + 1 : 0;
+  const found = suspect(isNamed ? `${key}=${text}` : text);
+  return found === null ? [] : [{ ...found, path: pathOf(node), lead, isName: false }];
+}
+
+/** What the rules look at in a text; null where there is nothing to see. */
+function suspect(whole: string): Pick<SuspectText, 'text' | 'unseen'> | null {
+  const seen = seenText(whole);
+  if (!mayHoldSecret(seen?.text ?? whole)) return null;
+  return seen === null ? { text: whole, unseen: null } : { text: seen.text, unseen: { ...seen, whole } };
 }
 
 function pathOf(node: Node): Path {
@@ -58,15 +69,19 @@ function pathOf(node: Node): Path {
 }
 
 /** A text with its secrets replaced by what they are. */
-export function redactedText({ text, lead }: SuspectText, found: readonly FoundSecret[]): string {
+export function redactedText({ text, lead, unseen }: SuspectText, found: readonly FoundSecret[]): string {
+  const whole = unseen?.whole ?? text;
   let redacted = '';
   let at = lead;
   for (const { kind, from, to } of found) {
-    redacted += `${text.slice(at, Math.max(at, from))}[redacted:${kind}]`;
-    at = Math.max(at, to);
+    redacted += `${whole.slice(at, Math.max(at, placeIn(unseen, from)))}[redacted:${kind}]`;
+    at = Math.max(at, placeIn(unseen, to - 1) + 1);
   }
-  return redacted + text.slice(at);
+  return redacted + whole.slice(at);
 }
+
+/** Where a character that the rules saw stands in the whole text. */
+export const placeIn = (unseen: SeenText | null, at: number): number => unseen?.places[at] ?? at;
 
 /** The value with another text at a path; what the path does not lead through is shared. */
 export function withText<T>(value: T, path: Path, text: string): T {
@@ -87,16 +102,18 @@ export const fieldOf = (path: Path): string =>
 
 const PLAIN = /^[\w-]{1,40}$/;
 
-/** The namespace that the nearest object around a place names; null where none does. */
-export function namespaceAround(value: unknown, path: Path): string | null {
-  let namespace: string | null = null;
-  let here = value;
-  for (const key of [...path, null]) {
-    if (typeof here !== 'object' || here === null) break;
-    const named = Array.isArray(here) ? undefined : (here as Record<string, unknown>)['namespace'];
-    if (typeof named === 'string') namespace = named;
-    if (key === null) break;
-    here = (here as Record<string | number, unknown>)[key];
-  }
-  return namespace;
+/**
+ * The namespace that the whole value names, or, where it names none, the row of it in which a place lies; null where none
+ * does. What lies deeper is chosen by callers, such as metadata, and says nothing of where a text is stored.
+ */
+export function namespaceAround(value: unknown, [list, at]: Path): string | null {
+  const named = namespaceIn(value);
+  if (named !== null || list === undefined || typeof at !== 'number') return named;
+  return namespaceIn((value as Record<string, Record<number, unknown>>)[list]?.[at]);
+}
+
+function namespaceIn(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const { namespace } = value as { readonly namespace?: unknown };
+  return typeof namespace === 'string' ? namespace : null;
 }

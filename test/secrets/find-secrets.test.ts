@@ -7,7 +7,8 @@ import { PROJECT } from '../architecture/source-files.js';
 import { madeSecrets } from './made-secrets.js';
 import { ownTexts } from './own-texts.js';
 
-const redact = (text: string) => redactedText({ path: [], text, lead: 0, isName: false }, findSecrets(text));
+const redact = (text: string) =>
+  redactedText({ path: [], text, lead: 0, unseen: null, isName: false }, findSecrets(text));
 
 /** True where a piece of the secret is still there; words of an address are none. */
 const staysIn = (text: string, secret: string) => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
 import { type RepairRequest, repairRows } from '../../actors/maintenance/repair-rows.js';
 import type { SettingFlags } from '../../node/config/load-settings.js';
 import { openVerifier } from '../../node/mesh/open-receiver.js';
+import { systemCrypto } from '../../node/seams.js';
 import type { MemoryId } from '../../protocol/base/meanings.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
+import { blobKind } from '../../protocol/transcripts/blob-kind.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';
 import { madeSecrets } from './made-secrets.js';
@@ -96,6 +99,39 @@ describe('operations of a peer with a secret', () => {
     const { peer, node, push } = await open({ secretsMode: 'off' });
     await push(peer.operation({ title: 'two', content: SECRET }));
     assert.doesNotMatch(await audited(node), /secret\./);
+  });
+
+  it('are seen in compressed texts, behind other spellings, and between unseen characters', async () => {
+    const { peer, push } = await open(REFUSES);
+    const blob = (text: string) => {
+      const sha256 = systemCrypto.sha256Hex(text);
+      const data = deflateRawSync(Buffer.from(text)).toString('base64');
+      const image = { namespace: 'n', sha256, data, size: text.length, agent_id: 'ai:x', rest: {} };
+      return peer.operation(
+        {},
+        { kind: 'blob.put', namespace: 'n', subject: `n|${sha256}`, payload: blobKind.payload.text(image) },
+      );
+    };
+    const spelled = peer.operation({ title: 'spelled', content: SECRET });
+    const payload = String(spelled.payload).replace(
+      SECRET,
+      `\\u${SECRET.charCodeAt(0).toString(16).padStart(4, '0')}${SECRET.slice(1)}`,
+    );
+    assert.notEqual(payload, spelled.payload);
+    const json = await push(
+      spelled,
+      blob(`it is ${SECRET}`),
+      blob('it is nothing'),
+      peer.operation({ title: 'split', content: [...SECRET].join('\u200b') }),
+    );
+    assert.equal(json['applied'], 1, JSON.stringify(json));
+    assert.deepEqual(
+      (json['parked'] as { reason: string }[]).map(({ reason }) => reason),
+      ['secret', 'secret', 'secret'],
+    );
+    const second = await open(REFUSES);
+    const sent = await second.push(second.peer.operation({ title: 'spelled' }, { payload }));
+    assert.notEqual(sent['applied'], 1, JSON.stringify(sent));
   });
 
   it('are out of scope first, for a peer with a scope', async () => {

@@ -121,6 +121,69 @@ describe('a store', () => {
   });
 });
 
+describe('a secret that is hidden', () => {
+  it('by characters that nobody sees is found, and they go with it', async () => {
+    const split = (text: string) => [...text].join('\u200b');
+    const { status, body } = await store({
+      ...{ title: `\u200bkey\u00ad ${split(TOKEN)}!`, content: `a\ufeff ${split(KEY)} b` },
+      metadata: { ['db_pass\u200dword']: 'mQ7-tr0ub4dor\u2060x' },
+    });
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.equal((body['secrets_found'] as Row[]).length, 3, JSON.stringify(body));
+    const kept = JSON.stringify(await memory(body['id']));
+    for (const secret of [TOKEN, KEY, 'tr0ub4dor'])
+      assert.ok(!kept.replaceAll('\u200b', '').includes(secret));
+    assert.match(kept, /\u200bkey\u00ad \[redacted:github-token\]!/);
+    assert.match(kept, /a\ufeff \[redacted:stripe-key\] b/);
+    const refused = await store({ namespace: 'refuse/h', tags: [split(KEY).slice(0, 60)] });
+    assert.equal(refused.body['code'], 'SECRET_REFUSED', JSON.stringify(refused.body));
+  });
+
+  it('beside the name of another namespace is judged by the one that it is stored in', async () => {
+    for (const metadata of [
+      { namespace: 'off/x', note: TOKEN },
+      { list: [{ namespace: 'off/x', note: TOKEN }] },
+    ]) {
+      const { body } = await store({ namespace: 'refuse/n', metadata });
+      assert.equal(body['code'], 'SECRET_REFUSED', JSON.stringify(body));
+      const redacted = await store({ namespace: 'plain', metadata });
+      assert.equal((redacted.body['secrets_found'] as Row[])[0]!['outcome'], 'redacted');
+    }
+  });
+});
+
+describe('a stored secret', () => {
+  it('is not taken to a namespace that is stricter: by a move, a copy, a share or a joining', async () => {
+    const id = String((await store({ namespace: 'off/m/deep', content: `has ${TOKEN}` })).body['id']);
+    const other = String((await store({ namespace: 'off/m/deep', content: 'plain' })).body['id']);
+    const refused = async (path: string, body: Row, method = 'POST') => {
+      const answer = await send(method, path, body);
+      assert.deepEqual([answer.status, answer.body['code']], [403, 'SECRET_REFUSED'], `${method} ${path}`);
+      assert.ok(!JSON.stringify(answer.body).includes(TOKEN.slice(4)));
+    };
+    for (const namespace of ['refuse/m', 'plain']) await refused(`/memories/${id}`, { namespace }, 'PUT');
+    await refused('/share', { source_memory_id: id, target_agent_id: 'ai:two' });
+    await refused('/consolidate', { ids: [id, other], title: 'joined', namespace: 'refuse/m' });
+    assert.equal((await memory(id))['namespace'], 'off/m/deep');
+    const moved = await send('PUT', `/memories/${id}`, { namespace: 'off/other' });
+    assert.equal(moved.status, 200, JSON.stringify(moved.body));
+    await send('PUT', `/memories/${id}`, { namespace: 'warn/m' });
+    assert.equal(
+      (await send('PUT', `/memories/${id}`, { namespace: 'refuse/m', content: 'clean' })).status,
+      403,
+    );
+    assert.equal((await send('PUT', `/memories/${id}`, { content: 'clean' })).status, 200);
+    assert.equal((await send('PUT', `/memories/${id}`, { namespace: 'refuse/m' })).status, 200);
+    const undone = await send('POST', `/memories/${id}/undo`, { to: '1' });
+    assert.equal(
+      (undone.body['memory'] as Row)['namespace'],
+      'off/m/deep',
+      'a version comes back where it stood',
+    );
+    await send('DELETE', `/memories/${id}?erase=true`);
+  });
+});
+
 describe('what a secret can come with besides', () => {
   it('an update, whose namespace is that of its memory', async () => {
     const kept = await store({ namespace: 'off/b' });

@@ -57,9 +57,11 @@ describe('the room of the embedded database', () => {
     await call('POST', '/links', { source_id: linked[0], target_id: linked[1], relation: 'related_to' });
     const set = await call('POST', '/namespaces/room/standard', { id: standard });
     assert.ok(set.status < 300, JSON.stringify(set.body));
+    await call('PUT', `/memories/${plain}`, { content: `changed ${NOTE}` });
     const { used_bytes, state, plan } = await room();
     assert.equal(state, 'enough');
-    assert.deepEqual(plan.map(({ step, memories }) => [step, memories]).slice(0, 3), [
+    assert.deepEqual(plan.map(({ step, memories }) => [step, memories]).slice(0, 4), [
+      ['history', 1],
       ['expired', 0],
       ['archived', 0],
       ['short', 1],

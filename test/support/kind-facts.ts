@@ -69,11 +69,18 @@ export function recordFacts(
   return { name, ...words, home, rows: 'records', image, later, joins, ...none, charged, id };
 }
 
-/** The id of the subject that an image or a row is of. A member with a bar is left out, bar and all, while it is empty. */
+/**
+ * The id of the subject that an image or a row is of. A member with a bar is left out, bar and all, while it is empty; of
+ * two with a question mark between them, the second counts where the first is null.
+ */
 export const idOf = (template: string, members: Json): string =>
-  template.replace(/\{(\w+)(\|?)\}/g, (_, member: string, bar: string) =>
-    bar === '|' && members[member] === '' ? '' : `${String(members[member])}${bar}`,
-  );
+  template
+    .replace(/\{(\w+)\?(\w+)\}/g, (_, first: string, second: string) =>
+      String(members[first] ?? members[second]),
+    )
+    .replace(/\{(\w+)(\|?)\}/g, (_, member: string, bar: string) =>
+      bar === '|' && members[member] === '' ? '' : `${String(members[member])}${bar}`,
+    );
 
 export const MEMORY: KindFacts = {
   name: 'memory',
@@ -124,8 +131,8 @@ export const ADOPTION = recordFacts(
 
 export const ALIAS = recordFacts(
   'alias',
-  { memory_id: '', namespace: '', alias: '', folded: '', added_by: null, added_at: '' },
-  { id: '{memory_id}|{folded}' },
+  { memory_id: '', namespace: '', alias: '', folded: '', digest: null, added_by: null, added_at: '' },
+  { id: '{memory_id}|{digest?folded}', later: { digest: null } },
 );
 
 const PENDING_LATER: Json = { written_as: null, reads: [], becomes: [], asked: [] };

@@ -4,6 +4,7 @@ import type { MemoryRow, Tier } from '../../../protocol/memory/memory.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { carriedTexts } from '../shared/carried-texts.js';
 import { copied, namedMemory } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 
@@ -32,6 +33,8 @@ export const memoryPromote = defineOperation({
   effect: 'write',
   idempotent: true,
   guards: { attestation: 'by-name' },
+  carries: async (call, { id, to_namespace: to }) =>
+    to === undefined ? [] : await carriedTexts(call, [id], to),
   delegable: 'by-namespace',
   http: [
     { method: 'POST', path: '/memories/{id}/promote', fields: 'body', omit: ['target_tier', 'to_namespace'] },

@@ -6,6 +6,7 @@ import type { Call } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { carriedTexts } from '../shared/carried-texts.js';
 import { given, namedMemory, textsBeside } from '../shared/hooked.js';
 import { resolveId } from '../shared/resolve-id.js';
 import { shownMemory } from '../shared/shown-memories.js';
@@ -69,6 +70,8 @@ export const memoryUpdate = defineOperation({
     const found = await namedMemory({ ...call, services: call.services }, id);
     return found.ok ? (found.value?.namespace ?? null) : null;
   },
+  carries: async (call, { id, namespace }) =>
+    namespace === undefined ? [] : await carriedTexts(call, [id], namespace),
   delegable: 'by-namespace',
   http: [
     {

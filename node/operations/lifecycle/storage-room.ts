@@ -19,7 +19,11 @@ export const storageRoom = defineOperation({
     plan: z.array(
       z.object({
         step: z.enum(ROOM_STEPS),
-        memories: z.int().describe('That this step could remove'),
+        memories: z
+          .int()
+          .describe(
+            'That this step could remove; for history, superseded texts of the oldest 100,000 operations',
+          ),
         bytes: z.int().describe('Of their texts'),
       }),
     ),

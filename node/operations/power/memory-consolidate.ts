@@ -17,6 +17,7 @@ import { consulted } from '../../pipeline/consulted.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { carriedTexts } from '../shared/carried-texts.js';
 import { given } from '../shared/hooked.js';
 import { readMemory, resolveId } from '../shared/resolve-id.js';
 import { summaryQuestion } from '../shared/summary-question.js';
@@ -61,6 +62,7 @@ export const memoryConsolidate = defineOperation({
   }),
   effect: 'write',
   placed: async (call, asked) => placeOf(call, asked),
+  carries: async (call, asked) => await carriedTexts(call, asked.ids, placeOf(call, asked)),
   openWorld: true,
   overwrites: true,
   guards: { attestation: 'by-name' },

@@ -4,6 +4,7 @@ import { addressProblem, sharedNamespace } from '../../../protocol/namespaces/ma
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
+import { carriedTexts } from '../shared/carried-texts.js';
 import { derivedId } from '../shared/derived-id.js';
 import { copied, namedMemory } from '../shared/hooked.js';
 import { mailAgent } from '../shared/mail-caller.js';
@@ -30,6 +31,8 @@ export const memoryShare = defineOperation({
   }),
   effect: 'write',
   guards: { attestation: 'by-name' },
+  carries: async (call, { source_memory_id: id, target_agent_id: to }) =>
+    await carriedTexts(call, [id], sharedNamespace(call.caller.agentId, to)),
   repeatable: true,
   http: [{ method: 'POST', path: '/share', fields: 'body' }],
   mcp: { description: 'Give another agent a copy of a memory.' },

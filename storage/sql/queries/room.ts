@@ -1,3 +1,5 @@
+import { formatHlc } from '../../../protocol/base/hlc.js';
+import { parseRfc3339Ms } from '../../../protocol/base/time.js';
 import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
 import { memoryKind } from '../../../protocol/memory/memory-kind.js';
 import { standardKind } from '../../../protocol/memory/standard-kind.js';
@@ -7,6 +9,7 @@ import type { PlanRoom, RoomStep } from '../../../protocol/replication/make-room
 import { memberSql } from '../kinds/record-table.js';
 import { NO_SUSPECT } from '../suspects.js';
 import type { QueryParts } from './query-parts.js';
+import { supersededSize } from './superseded.js';
 
 /** Nothing names the memory: no link, no standard, no pending action; and it is none of the service's own. */
 const UNPINNED = `substr(m.namespace, 1, 1) <> '_'
@@ -45,7 +48,8 @@ export const removableSql = (step: keyof typeof STEPS, columns: string): string 
 const BYTES = 'coalesce(sum(length(m.title) + length(m.content) + length(m.metadata)), 0) AS bytes';
 
 /** How many memories each step would take at most, with the size of their texts. */
-export function planRoom({ db, statements }: QueryParts, query: PlanRoom): Answers['plan-room'] {
+export function planRoom(parts: QueryParts, query: PlanRoom): Answers['plan-room'] {
+  const { db, statements } = parts;
   const counted = (step: Exclude<RoomStep, 'history'>, from: string, where: string) => {
     const row = statements.get(`SELECT count(*) AS memories, ${BYTES} FROM ${from} m WHERE ${where}`).get({
       ...(where.includes('@now') ? { now: query.now } : {}),
@@ -57,6 +61,10 @@ export function planRoom({ db, statements }: QueryParts, query: PlanRoom): Answe
     used_bytes: db.usedBytes(),
     file_bytes: db.sizeBytes(),
     steps: [
+      {
+        step: 'history',
+        ...(isAlone(parts) ? supersededSize(parts, formatHlc(parseRfc3339Ms(query.now) ?? 0, 0)) : NOTHING),
+      },
       counted('expired', 'memories', STEPS.expired.where),
       counted('archived', 'archived_memories', 'TRUE'),
       counted('short', 'memories', STEPS.short.where),
@@ -69,8 +77,13 @@ export function planRoom({ db, statements }: QueryParts, query: PlanRoom): Answe
 export const ALONE =
   'SELECT CASE WHEN EXISTS (SELECT 1 FROM origins) OR EXISTS (SELECT 1 FROM peer_progress) THEN 0 ELSE 1 END';
 
+const isAlone = ({ statements }: Pick<QueryParts, 'statements'>): boolean =>
+  statements.get(ALONE).pluck().get() === 1;
+
+const NOTHING = { memories: 0, bytes: 0 } as const;
+
 /** How much of the database is in use. */
 export const usedRoom = ({ db, statements }: QueryParts): Answers['used-room'] => ({
   used_bytes: db.usedBytes(),
-  alone: statements.get(ALONE).pluck().get() === 1,
+  alone: isAlone({ statements }),
 });
