@@ -196,6 +196,7 @@ function checked(row: SettingRow, value: unknown): unknown {
   // Written so that NaN does not pass.
   if (typeof value === 'number' && !(value >= min && value <= max)) {
     if (min === Number.NEGATIVE_INFINITY) return new Unfit(`must be at most ${max}`);
+    if (max === Number.POSITIVE_INFINITY) return new Unfit(`must be ${min} or more`);
     return new Unfit(`must be between ${min} and ${max}`);
   }
   const problem = row.check?.(String(value)) ?? null;

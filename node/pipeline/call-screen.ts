@@ -39,7 +39,7 @@ export class CallScreen {
       namespace: () => this.parts.placeOf(input),
       field: ({ field }) => field,
       isLeftOut: ({ path }) => secretFields.includes(String(path[0])),
-      mayRewrite: ({ path, redacted }) => redacted !== null && !(isSigned && SIGNED.has(path[0])),
+      mayRewrite: (found) => isRewritable(found) && !(isSigned && SIGNED.has(found.path[0])),
     });
   }
 
@@ -49,7 +49,7 @@ export class CallScreen {
       namespace: async () => null,
       field: ({ field }) => (field === '' ? at : `${at}.${field}`),
       isLeftOut: () => false,
-      mayRewrite: ({ redacted }) => redacted !== null,
+      mayRewrite: isRewritable,
     });
   }
 
@@ -117,6 +117,10 @@ export class CallScreen {
     if (!noted.ok) services.log.error({ code: noted.error.code }, 'found secrets could not be recorded');
   }
 }
+
+/** False for names: of a member, and of a namespace, which is another one when it is rewritten. */
+const isRewritable = ({ path, redacted }: FoundText): boolean =>
+  redacted !== null && !/namespace$/.test(String(path[0]));
 
 interface Passing {
   readonly namespace: () => Promise<string | null>;

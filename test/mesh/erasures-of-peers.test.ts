@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { systemCrypto } from '../../node/seams.js';
 import { homeId } from '../../protocol/kinds/home.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
+import { impliedPayload } from '../../protocol/replication/payloads.js';
 import { OPERATOR, storing } from '../support/memories.js';
 import { openReceiverNode, type ReceiverNode } from '../support/receiver-node.js';
 import { TestPeer } from '../support/test-peer.js';
@@ -114,6 +116,22 @@ describe('an erasure of a peer', () => {
     assert.match(JSON.stringify(json), /ERASED|erased/);
     assert.equal(await node.memory('safe'), null);
     assert.doesNotMatch(await texts(), /zqlate/);
+  });
+
+  it('reaches a node that lost the namespace by its header alone, and from nobody who may not write there', async () => {
+    const bare = (peer: TestPeer, id: string, namespace: string): WireOperation => {
+      const payloadHash = systemCrypto.sha256Hex(impliedPayload({ kind: 'erase', subject: id, namespace })!);
+      const said = { kind: 'erase', namespace, subject: id, seen: { [own]: 1_000_000 } };
+      return peer.operation({}, { ...said, payload: null, payloadHash });
+    };
+    const refused = await push(narrow, bare(narrow, 'bank', 'finance'));
+    assert.equal(refused.applied, 0, JSON.stringify(refused));
+    await push(narrow, bare(narrow, 'bank', 'team/x'));
+    assert.equal((await node.memory('bank'))?.content, 'zqtext of bank');
+    assert.equal((await push(whole, bare(whole, 'bank', 'finance'))).applied, 1);
+    assert.equal(await node.memory('bank'), null);
+    assert.doesNotMatch(await texts(), /zqtext of bank/);
+    assert.match(await erasures(), /"memory_id":"bank"[^}]*"outside":1|"outside":1[^}]*"memory_id":"bank"/);
   });
 
   it('is done on a node only when that node says so: no other says it for it', async () => {

@@ -116,6 +116,8 @@ describe('a store', () => {
     const named = await store({ metadata: { [TOKEN]: 1 } });
     assert.deepEqual([named.status, named.body['code']], [403, 'SECRET_REFUSED']);
     assert.ok(!JSON.stringify(named.body).includes(TOKEN.slice(4)));
+    const placed = await store({ namespace: `x/${TOKEN}` });
+    assert.deepEqual([placed.status, placed.body['code']], [403, 'SECRET_REFUSED']);
     const unfit = await store({ entity_id: TOKEN, source_uri: `uri:${TOKEN}`, source_span: { a: TOKEN } });
     assert.ok(unfit.status >= 400 && !JSON.stringify(unfit.body).includes(TOKEN.slice(4)));
   });
@@ -197,6 +199,19 @@ describe('what a secret can come with besides', () => {
     const changed = await send('PUT', `/memories/${plain}`, { content: `now ${KEY}` });
     assert.equal(changed.body['content'], 'now [redacted:stripe-key]');
     assert.equal((changed.body['secrets_found'] as Row[]).length, 1);
+  });
+
+  it('the address of a webhook, which is left alone, because receivers have their token there', async () => {
+    const url = `https://example.org/services?token=${TOKEN}`;
+    const operation = OPERATIONS.find(({ name }) => name === 'memory_subscribe')!;
+    const input = { url, secret: 'of this subscription' };
+    const request = { surface: 'mcp', caller: OPERATOR_CALLER, input, unknownFields: 'refuse' } as const;
+    const answer = await runOperation(operation, request, node.services);
+    assert.ok(answer.ok, JSON.stringify(answer));
+    assert.equal(answer.value['url'], url);
+    const id = answer.value['id'];
+    const unsubscribe = OPERATIONS.find(({ name }) => name === 'memory_unsubscribe')!;
+    assert.ok((await runOperation(unsubscribe, { ...request, input: { id } }, node.services)).ok);
   });
 
   it('a bulk, row by row', async () => {

@@ -112,6 +112,31 @@ describe('an erasure reaches what was made of a memory on its node', () => {
     isGone('zqwaits');
   });
 
+  it('when an approver lets it, which the owner then finds done', async () => {
+    const standard = await store('a standard', 'asking');
+    const governance = { write: 'any', delete: 'approve', approver: { agent: 'ai:bob' } };
+    await made('/namespaces/asking/standard', { id: standard, governance });
+    const id = await store('zqasked', 'asking');
+    const asked = await call('DELETE', `/memories/${id}?erase=true`);
+    assert.equal(asked.status, 202, JSON.stringify(asked.body));
+    isIn('zqasked', 'memories.content');
+    await made(`/pending/${asked.body['pending_id']}/approve`, {}, 'ai:bob');
+    await until('the erasure is finished', async () => {
+      const { body } = await call('GET', `/erasures?id=${id}`);
+      return (body['erasures'] as { missing: string[] }[])[0]?.missing.length === 0;
+    });
+    isGone('zqasked');
+  });
+
+  it('but not of the record of an agent, which has commands of its own', async () => {
+    const { body } = await call('GET', '/memories?namespace=_agents&limit=1', undefined, 'ai:bob');
+    const [record] = (body['memories'] ?? []) as { id: string }[];
+    assert.ok(record !== undefined, JSON.stringify(body));
+    const { status } = await call('DELETE', `/memories/${record.id}?erase=true`, undefined, 'ai:bob');
+    assert.equal(status, 403);
+    assert.notEqual((await run(home, ['delete', record.id, '--erase'])).code, 0);
+  });
+
   it('in the turn that it tells, which is not taken in again', async () => {
     const turn = {
       ...{ host_session_id: 's1', host_turn_index: 0, role: 'user', namespace: 'lab/turns' },

@@ -92,7 +92,8 @@ export const memorySubscribe = defineOperation({
   input: subscribeInput,
   output: subscriptionOutput,
   effect: 'write',
-  secretFields: ['secret'],
+  // Receivers such as chats have their token in the address.
+  secretFields: ['secret', 'url'],
   openWorld: true,
   guards: { attestation: 'by-name' },
   delegable: 'never',
