@@ -175,6 +175,38 @@ describe('a memory that supersedes another', () => {
   });
 });
 
+describe('an instant', () => {
+  it('counts in any zone and spelling of RFC 3339, and what is none is refused', async () => {
+    const place = { namespace: 'facts/zones' };
+    await store({ title: 'turn', ...place, valid_from: '2024-06-01', valid_until: '2024-07-01' });
+    const at = async (instant: string) =>
+      (await send(200, 'GET', `/memories?namespace=facts/zones&as_of=${encodeURIComponent(instant)}`))[
+        'count'
+      ];
+    for (const [instant, count] of [
+      ['2024-06-01T00:00:00Z', 1],
+      ['2024-06-01t01:59:59.999999999+02:00', 0],
+      ['2024-05-31T23:59:60z', 0],
+      ['2024-05-31T14:00:00-10:00', 1],
+      ['2024-06-30T23:59:59.9999Z', 1],
+      ['2024-07-01', 0],
+      ['0001-01-01T00:00:00Z', 0],
+      ['9999-12-31T23:59:59Z', 0],
+    ] as const)
+      assert.equal(await at(instant), count, instant);
+    for (const instant of [
+      '2024-02-30',
+      '2024-06-01T00:00:00',
+      '2024',
+      'now',
+      '10000-01-01',
+      '',
+      '1717200000',
+    ])
+      await send(400, 'GET', `/memories?as_of=${encodeURIComponent(instant)}`);
+  });
+});
+
 describe('the history of a memory', () => {
   it('lists its versions, compares two and brings one back by its number', async () => {
     const id = await store({ title: 'Deploy window', namespace: 'facts/five', tags: ['a'] });
@@ -236,6 +268,18 @@ describe('the history of a memory', () => {
       titles(await send(200, 'GET', `/memories?namespace=facts/six&known_at=${now}`, undefined, 'ai:bob')),
       [],
     );
+  });
+
+  it('of an erased memory is gone, and so is what was known of it then', async () => {
+    const place = { namespace: 'facts/erased' };
+    const id = await store({ title: 'erased', ...place });
+    const then = await instantBetween();
+    await send(200, 'PUT', `/memories/${id}`, { content: 'later' });
+    await send(200, 'DELETE', `/memories/${id}?erase=true`);
+    await send(404, 'GET', `/memories/${id}/history`);
+    await send(404, 'POST', `/memories/${id}/undo`, { to: 1 });
+    const listed = await send(200, 'GET', `/memories?namespace=facts/erased&known_at=${then}`);
+    assert.deepEqual([listed['count'], listed['not_kept']], [0, undefined]);
   });
 
   it('says how many memories are not kept as they were then', async () => {
