@@ -1,10 +1,10 @@
 import { TokenGate } from '../../node/http/token-gate.js';
 import { TOKEN_OPERATIONS, type TokenOperation } from '../../node/identity/token-text.js';
-import { narrowToken, type ReadToken, readToken } from '../../node/identity/tokens.js';
+import { narrowToken, type ReadToken, readToken, tokenFacts } from '../../node/identity/tokens.js';
 import { systemClock, systemScheduler } from '../../node/seams.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
-import { instantFromMs, parseRfc3339Ms } from '../../protocol/base/time.js';
-import { EVERY_NAMESPACE, withinProblem } from '../../protocol/base/within.js';
+import { parseRfc3339Ms } from '../../protocol/base/time.js';
+import { withinProblem } from '../../protocol/base/within.js';
 import type { ParsedArguments } from '../arguments.js';
 import { defineCommand } from '../define-command.js';
 import { flagValue, isSet } from '../global-flags.js';
@@ -106,18 +106,7 @@ export const verifyCommand = defineCommand({
 });
 
 async function show(token: ReadToken, parsed: ParsedArguments, terminal: Terminal): Promise<Result<number>> {
-  const { notBeforeS, within = [EVERY_NAMESPACE] } = token;
-  const said = {
-    token_id: token.tokenId,
-    agent_id: token.agentId,
-    operations: token.operations,
-    namespaces: within,
-    ...(notBeforeS === 0 ? {} : { not_before: instantFromMs(notBeforeS * 1000) }),
-    expires_at: instantFromMs(token.expiresS * 1000),
-    minted_by: token.minter ?? 'the operator of the node',
-    root: token.publicKey,
-    revocation_ids: token.revocationIds,
-  };
+  const said = tokenFacts(token);
   const rows = Object.entries(said).map(
     ([name, value]) => `${name}: ${[value].flat().join(' ') || 'none'}\n`,
   );

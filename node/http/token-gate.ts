@@ -4,11 +4,9 @@ import { isTokenText } from '../../protocol/base/ids.js';
 import { type Failure, failed, failure, ok, type Result } from '../../protocol/base/result.js';
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { TokenRoot } from '../../protocol/delegation/token-root-kind.js';
-import { makerOf } from '../../protocol/kinds/home.js';
 import type { TokenGrant } from '../identity/http-caller.js';
-import { keyMarkOf, loadTokenSigner } from '../identity/token-root.js';
+import { type TokenParts, tokenProblem } from '../identity/token-problem.js';
 import { type VerifiedToken, verifyToken } from '../identity/tokens.js';
-import type { Services } from '../pipeline/call.js';
 import { keysOf } from './key-gate.js';
 
 /** Tokens whose signatures were verified; whether they still count is asked at each request. */
@@ -48,8 +46,6 @@ export function tokenOf(
   return ok(token);
 }
 
-type Parts = Pick<Services, 'store' | 'clock' | 'crypto' | 'settings' | 'peerId' | 'isMember'>;
-
 /** Says what the tokens of requests permit. */
 export class TokenGate {
   /** By the digest of the text. */
@@ -58,7 +54,7 @@ export class TokenGate {
   private timer: Timer | null = null;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly parts: TokenParts,
     private readonly scheduler: Pick<Scheduler, 'after'>,
   ) {}
 
@@ -67,7 +63,7 @@ export class TokenGate {
     const digest = this.parts.crypto.sha256Hex(text);
     const token = this.verified.get(digest) ?? (await this.verify(text));
     if ('error' in token) return failed(token.error);
-    const problem = await this.problemWith(token);
+    const problem = await tokenProblem(this.parts, token);
     if (problem !== null) return failed(problem);
     this.verified.set(digest, token);
     const { tokenId, agentId, operations, within } = token;
@@ -92,43 +88,6 @@ export class TokenGate {
     return token.ok ? token.value : { error: token.error };
   }
 
-  private async problemWith(token: VerifiedToken): Promise<Failure | null> {
-    const { rootId, revocationIds, minter, minterKey, keyMark, notBeforeS, expiresS, operations, within } =
-      token;
-    const nowMs = this.parts.clock.nowMs();
-    if (nowMs >= expiresS * 1000) return failure('TOKEN_EXPIRED', 'the token has expired');
-    if (nowMs < notBeforeS * 1000) return failure('TOKEN_EXPIRED', 'the token is not valid yet');
-    if (operations.length === 0 || within?.length === 0) {
-      return failure('TOKEN_SCOPE', 'the token was narrowed until it permits nothing');
-    }
-    const asked = { rootId, revocationIds, minter } as const;
-    const found = await this.parts.store.query({ kind: 'token-standing', ...asked });
-    if (!found.ok) return found.error;
-    const { hasRoot, revoked, minterKey: boundKey } = found.value;
-    const node = makerOf(rootId);
-    const isOwn = node === this.parts.peerId;
-    if (!hasRoot || !(isOwn || (await this.parts.isMember(node)))) {
-      return failure('TOKEN_INVALID', 'no node that this one knows signed this token');
-    }
-    if (revoked) return failure('TOKEN_REVOKED', 'the token was revoked');
-    if (minterKey !== null && boundKey !== undefined && boundKey !== minterKey) {
-      return failure('TOKEN_REVOKED', 'the key of who minted the token was revoked or replaced');
-    }
-    if (isOwn && keyMark !== null && keyMark !== this.keyMark()) {
-      return failure(
-        'TOKEN_REVOKED',
-        'the API key with which the token was minted is not that of this node now',
-      );
-    }
-    return null;
-  }
-
-  private keyMark(): string | null {
-    const { apiKey, keyDir } = this.parts.settings;
-    const signer = apiKey === null ? null : loadTokenSigner(keyDir);
-    return signer === null || apiKey === null ? null : keyMarkOf(signer, apiKey);
-  }
-
   private lookLater(): void {
     if (this.timer !== null || this.watched.size === 0) return;
     this.timer = this.scheduler.after(WATCH_MS, () => {
@@ -141,7 +100,7 @@ export class TokenGate {
 
   private async look(): Promise<void> {
     for (const each of this.watched) {
-      if ((await this.problemWith(each.token)) === null) continue;
+      if ((await tokenProblem(this.parts, each.token)) === null) continue;
       this.watched.delete(each);
       each.end();
     }

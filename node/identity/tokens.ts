@@ -1,5 +1,7 @@
 import { TOKEN_PREFIX } from '../../protocol/base/ids.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
+import { instantFromMs } from '../../protocol/base/time.js';
+import { EVERY_NAMESPACE } from '../../protocol/base/within.js';
 import { tokenIdOf } from '../../protocol/delegation/minted-token.js';
 import { rootId, type TokenRoot } from '../../protocol/delegation/token-root-kind.js';
 import { type Biscuit, biscuitLibrary } from './biscuit-library.js';
@@ -79,6 +81,19 @@ export async function readToken(text: string): Promise<Result<ReadToken>> {
     biscuit.free();
   }
 }
+
+/** What a token says, as people and programs read it. */
+export const tokenFacts = (token: ReadToken) => ({
+  token_id: token.tokenId,
+  agent_id: token.agentId,
+  operations: [...token.operations] as string[],
+  namespaces: [...(token.within ?? [EVERY_NAMESPACE])],
+  ...(token.notBeforeS === 0 ? {} : { not_before: instantFromMs(token.notBeforeS * 1000) }),
+  expires_at: instantFromMs(token.expiresS * 1000),
+  minted_by: token.minter ?? 'the operator of the node',
+  root: token.publicKey,
+  revocation_ids: [...token.revocationIds],
+});
 
 /** Reads a token that one of the roots signed. TOKEN_INVALID for any other text. */
 export async function verifyToken(

@@ -66,6 +66,7 @@ import { memoryPendingApprove } from './governance/memory-pending-approve.js';
 import { memoryPendingList } from './governance/memory-pending-list.js';
 import { memoryPendingReject } from './governance/memory-pending-reject.js';
 import { pendingRemembered, pendingRevoke } from './governance/pending-remembered.js';
+import { secretModes } from './governance/secret-modes.js';
 import {
   memoryListSubscriptions,
   memorySubscribe,
@@ -73,6 +74,7 @@ import {
   memorySubscriptionReplay,
   memoryUnsubscribe,
 } from './governance/subscriptions.js';
+import { tokenInspect, tokenNarrow } from './governance/token-texts.js';
 import { tokenList, tokenMint, tokenRevoke } from './governance/tokens.js';
 import { verifySignedEventsChain } from './governance/verify-signed-events-chain.js';
 import { findPaths } from './graph/find-paths.js';
@@ -257,6 +259,9 @@ export const OPERATIONS: readonly Operation[] = [
   tokenMint,
   tokenList,
   tokenRevoke,
+  secretModes,
+  tokenInspect,
+  tokenNarrow,
   memoryRuleList,
   memoryCheckAgentAction,
   memoryNotify,

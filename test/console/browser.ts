@@ -52,7 +52,7 @@ export async function watchedPage(
 export async function watch(page: Page, base: string): Promise<Watched> {
   const [problems, addresses]: [string[], string[]] = [[], []];
   page.on('console', (message) => {
-    const isRefusal = /status of (401|403|404|409)/.test(message.text());
+    const isRefusal = /status of (400|401|403|404|409)/.test(message.text());
     if (['error', 'warning'].includes(message.type()) && !isRefusal) problems.push(message.text());
   });
   page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));

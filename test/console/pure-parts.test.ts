@@ -2,19 +2,30 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { adviceOn } from '../../console/src/lib/advice.js';
-import { agoText, bytesText, instantOf, valueText, wordsOf } from '../../console/src/lib/format.js';
+import { copyText, standingText } from '../../console/src/lib/erasures.js';
+import {
+  agoText,
+  bytesText,
+  fieldTimeOf,
+  instantOf,
+  valueText,
+  wordsOf,
+} from '../../console/src/lib/format.js';
 import { importParts } from '../../console/src/lib/import-parts.js';
 import { inTurns } from '../../console/src/lib/in-turns.js';
 import { linkHolds, momentsOf } from '../../console/src/lib/link-times.js';
-import { memoryRow } from '../../console/src/lib/memory-rows.js';
+import { memoryRow, validityText } from '../../console/src/lib/memory-rows.js';
 import { type MeshStatus, nodeName, nodesOf } from '../../console/src/lib/mesh-status.js';
 import { gaugesOf, linePoints, samplesOf } from '../../console/src/lib/metrics.js';
 import { changesOf } from '../../console/src/lib/pending-changes.js';
-import { gateText, policyIn, ruleHoldsIn, whyItWaits } from '../../console/src/lib/policies.js';
+import { gateText, policyIn, readText, ruleHoldsIn, whyItWaits } from '../../console/src/lib/policies.js';
+import { stateText, stepText, usedPercent } from '../../console/src/lib/room.js';
 import { addressOf, placeOf } from '../../console/src/lib/route.js';
 import { rowWindow } from '../../console/src/lib/row-window.js';
 import { halvesOf, joined } from '../../console/src/lib/sealed.js';
+import { modeText, secretsOf } from '../../console/src/lib/secrets.js';
 import { lineDiff } from '../../console/src/lib/text-diff.js';
+import { whereText, withItem } from '../../console/src/lib/tokens.js';
 
 describe('addresses of the console', () => {
   it('lead back to the place that they were made of, whatever its subject and its query', () => {
@@ -103,6 +114,8 @@ describe('what the console shows', () => {
     assert.equal(instantOf(''), null);
     assert.equal(instantOf('no date'), null);
     assert.equal(instantOf('2026-01-01T00:00Z'), '2026-01-01T00:00:00.000Z');
+    assert.equal(instantOf(fieldTimeOf('2026-01-01T10:20:00Z')), '2026-01-01T10:20:00.000Z');
+    assert.deepEqual([fieldTimeOf(undefined), fieldTimeOf('soon')], ['', '']);
     assert.equal(valueText({ a: '<b>' }), '{"a":"<b>"}');
     assert.equal(bytesText(1_500_000), '1.5 MB');
   });
@@ -111,6 +124,49 @@ describe('what the console shows', () => {
     const memory = { id: '1', title: 't', namespace: 'n', tier: 'mid', content: 'x'.repeat(1000) };
     assert.equal(memoryRow(memory).passage.length, 201);
     assert.equal(memoryRow({ ...memory, metadata: { agent_id: { toString: 'x' } } }).agent, '');
+  });
+
+  it('says on how many nodes a memory is gone', () => {
+    const said = (done: number, missing: number) =>
+      standingText({ done: Array(done).fill('a'), missing: Array(missing).fill('b') });
+    assert.equal(said(1, 0), 'gone on the node');
+    assert.equal(said(3, 0), 'gone on all 3 nodes');
+    assert.equal(said(1, 2), 'gone on 1 of 3 nodes');
+    assert.equal(copyText('backup'), 'Backup');
+    assert.equal(copyText('of a later release'), 'of a later release');
+  });
+
+  it('says what tokens, secrets, room and rules about reads mean', () => {
+    assert.deepEqual([['**'], ['a', 'b/**'], []].map(whereText), ['all namespaces', 'a, b/**', 'nowhere']);
+    assert.deepEqual(withItem(['a', 'b', 'c'], ['c'], 'a', true), ['a', 'c']);
+    assert.deepEqual(withItem(['a', 'b', 'c'], ['a', 'c'], 'a', false), ['c']);
+    const metrics = [
+      'svc_secrets_found_total{kind="npm-token",outcome="kept"} 1',
+      'svc_secrets_found_total{kind="github-token",outcome="redacted"} 3',
+      'svc_other_total{kind="x",outcome="y"} 9',
+    ];
+    assert.deepEqual(secretsOf(metrics.join('\n')), [
+      { kind: 'github-token', outcome: 'redacted', count: 3 },
+      { kind: 'npm-token', outcome: 'kept', count: 1 },
+    ]);
+    assert.equal(modeText('later'), 'later');
+    assert.deepEqual(
+      [usedPercent(1, null), usedPercent(null, 4), usedPercent(1, 4), usedPercent(9, 4)],
+      [...[null, null, 25, 100]],
+    );
+    assert.deepEqual(stateText('of a later release'), ['of a later release', '']);
+    assert.equal(stepText('later'), 'later');
+    assert.equal(readText({ surface: 'export', namespace: 'hr/**' }), 'export of hr/**');
+    assert.equal(readText({ query_substring: 'pay', later: 1 }), 'reads that ask for “pay” {"later":1}');
+    assert.equal(readText({ all: true }), 'all reads');
+    assert.deepEqual(
+      [
+        validityText({ validity: 'ended' }, ''),
+        validityText({ validity: 'ended' }, '2022'),
+        validityText({ validity: '' }, 'x'),
+      ],
+      ['has ended', 'has ended since', ''],
+    );
   });
 
   it('has advice for each error, and its own for those of a key, an admin and a changed memory', () => {

@@ -8,13 +8,15 @@ import { seed } from './seeded-mesh.js';
 
 /**
  * Makes the pictures of `docs/console`, one of each view, from a mesh of three. Run
- * `node dist/test/console/record-screenshots.js` after a build, where a Chromium is (docs/console.md).
+ * `node dist/test/console/record-screenshots.js` after a build, where a Chromium is (docs/console.md); with names of views
+ * only theirs.
  */
 const FOLDER = join(PROJECT, 'docs/console');
 const BYTES_MAX = 60_000;
 const QUALITIES = [80, 60, 40, 25];
 
-const mesh = await ConsoleMesh.open();
+const wanted = process.argv.slice(2);
+const mesh = await ConsoleMesh.open(undefined, { SVC_STORAGE_MAX_BYTES: '10000000' });
 const browser = await openBrowser();
 try {
   const carol = 'ai:carol';
@@ -38,10 +40,15 @@ try {
     ['graph', '/graph?namespace=team/alpha', '39 of 39 links', { dark: true }],
     ['board', '/board', 'held by', {}],
     ['messages', '/messages', carol, {}],
+    ['erasures', '/erasures', 'gone on', {}],
+    ['tokens', '/tokens', 'the helper of', {}],
+    ['room', '/room', 'What goes first', {}],
+    ['secrets', '/secrets', 'redacted', { dark: true }],
     ['mesh', '/mesh', 'equal', {}],
     ['audit', '/audit', 'It holds', {}],
     ['health', '/health', 'What to do', { dark: true }],
   ] as const) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
     const { page } = await watchedPage(browser, mesh.origin(), options);
     await signIn(page, mesh.origin(), ROOT);
     await visit(page, `/console${address}`);

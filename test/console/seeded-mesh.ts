@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { untilAnswer } from '../support/wait.js';
 import { type ConsoleMesh, type Fields, ROOT } from './console-mesh.js';
 
@@ -63,6 +65,8 @@ export async function seed(mesh: ConsoleMesh, strange: Strange = ALL_HOSTILE): P
   });
   await coordination(mesh, strange);
   await governance(mesh, strange);
+  await erased(mesh, strange);
+  await screened(mesh, strange);
   return { windows, hostile, edited };
 }
 
@@ -98,6 +102,21 @@ async function coordination(mesh: ConsoleMesh, { text, agent }: Strange): Promis
   await mesh.send('POST', '/signals', { namespace: 'team/alpha', subject: text });
   const message = { target_agent_id: ROOT, title: text, payload: text };
   await mesh.send('POST', '/notify', message, { agent });
+}
+
+/** A memory that is gone from all nodes, and a backup from before. */
+async function erased(mesh: ConsoleMesh, { text, namespace, agent }: Strange): Promise<void> {
+  const id = await mesh.store(`Erased: ${text}`, { namespace }, { agent });
+  await mesh.node(0).must(['backup', '--to', join(mesh.node(0).home, 'backups')]);
+  await mesh.send('DELETE', `/memories/${id}?erase=true`, undefined, { agent });
+}
+
+/** A token, and a secret that was taken out of a text. */
+async function screened(mesh: ConsoleMesh, { text, agent, namespace }: Strange): Promise<void> {
+  const token = { for_agent: agent, namespaces: ['team/**'], note: `the helper of ${text}` };
+  await mesh.send('POST', '/tokens', token, { agent: ROOT });
+  const secret = `gh${'p'}_${randomBytes(18).toString('hex')}`;
+  await mesh.store(`Deploy job of ${text}`, { namespace, content: `it uses ${secret}` }, { agent });
 }
 
 /** Agents that decide, a policy, and rules. */

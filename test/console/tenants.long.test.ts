@@ -62,7 +62,7 @@ describe('tenants and keys of the console in a browser', {
       await visit(page, '/console/messages');
       await page.getByText(`To ${own}`).waitFor();
       assert.equal(await page.getByText(`To ${other}`).count(), 0);
-      for (const view of ['conflicts', 'audit', 'health']) {
+      for (const view of ['conflicts', 'audit', 'health', 'room', 'secrets']) {
         await visit(page, `/console/${view}`);
         await page.getByText('ADMIN_REQUIRED').first().waitFor();
         assert.equal(await page.getByText(other).count(), 0, view);

@@ -662,6 +662,35 @@ describe('a token that is misused over HTTP', () => {
     });
   }
 
+  it('is looked into and narrowed over HTTP by who has the API key, and becomes no wider', async () => {
+    const over = (path: string, body: unknown, headers = withKey(HELPER)) =>
+      node.call('POST', path, headers, body);
+    const token = await node.mint({ namespaces: ['team/**'], operations: ['read', 'write'] });
+    const first = await over('/tokens/inspect', { token });
+    assert.deepEqual(
+      ['agent_id', 'operations', 'namespaces', 'counts', 'problem'].map((name) => first.json[name]),
+      [HELPER, ['read', 'write'], ['team/**'], true, null],
+    );
+    const narrower = await over('/tokens/narrow', {
+      token,
+      ...{ operations: ['read', 'admin'], namespaces: ['team/ops', 'secret'], expires_secs: 600 },
+    });
+    assert.deepEqual([narrower.json['operations'], narrower.json['namespaces']], [['read'], ['team/ops']]);
+    const text = String(narrower.json['token']);
+    assert.equal((await get('/memories?namespace=team/ops', bearer(text))).status, 200);
+    assert.equal(
+      (await post('/memories', text, note({ namespace: 'team/ops' }))).json['code'],
+      'TOKEN_SCOPE',
+    );
+    for (const path of ['/tokens/inspect', '/tokens/narrow'])
+      assert.equal((await over(path, { token, expires_secs: 1 }, bearer(token))).json['code'], 'TOKEN_SCOPE');
+    assert.equal((await over('/tokens/revoke', { token })).status, 200);
+    const ended = await over('/tokens/inspect', { token: text });
+    assert.deepEqual([ended.json['counts'], ended.json['problem']], [false, 'the token was revoked']);
+    for (const wrong of ['', 'mnt_', `${token.slice(0, -4)}AAAA`])
+      assert.notEqual((await over('/tokens/inspect', { token: wrong })).status, 200, wrong);
+  });
+
   it('has changed nothing outside, and stands in no log and no audit', async () => {
     assert.equal((await outside()).length, 3);
     assert.ok(

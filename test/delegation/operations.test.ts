@@ -19,8 +19,9 @@ describe('what tokens are for', () => {
 
   it('is never what outlives them', () => {
     const never = named('never');
-    for (const name of ['token_mint', 'token_list', 'token_revoke', 'agent_bind_key', 'agent_revoke_key'])
+    for (const name of ['token_mint', 'token_list', 'token_revoke', 'token_inspect', 'token_narrow'])
       assert.ok(never.includes(name), name);
+    for (const name of ['agent_bind_key', 'agent_revoke_key']) assert.ok(never.includes(name), name);
     for (const name of ['memory_agent_register', 'memory_subscribe', 'memory_pending_approve', 'hook_answer'])
       assert.ok(never.includes(name), name);
   });

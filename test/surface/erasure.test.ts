@@ -36,7 +36,9 @@ describe('an erasure on one node', { skip: onlyOnSqlite('it looks into files') }
   };
 
   before(async () => {
-    daemon = await startDaemonProcess(home, await freePort());
+    daemon = await startDaemonProcess(home, await freePort(), {
+      ...{ SVC_ADMIN_AGENT_IDS: 'ai:root', SVC_ADMIN_HEADER_TRUST: '1' },
+    });
     // Rows around it, so that pages are shared, split and freed.
     for (let at = 0; at < 40; at += 1)
       await store(`other${at} `, { content: `plain words ${at} `.repeat(40) });
@@ -88,7 +90,7 @@ describe('an erasure on one node', { skip: onlyOnSqlite('it looks into files') }
     assert.deepEqual(filesWith(home, MARK), []);
   });
 
-  it('says where it is done, to who erased it and to the operator, who hears of files from before', async () => {
+  it('says where it is done, to who erased it, to admins and to the operator, who hear of files from before', async () => {
     const folder = temporaryFolder('erasure-backup');
     const id = await store('told');
     assert.equal((await run(home, ['backup', '--to', folder])).code, 0);
@@ -107,6 +109,8 @@ describe('an erasure on one node', { skip: onlyOnSqlite('it looks into files') }
       [[true, 'backup']],
     );
     assert.match((await run(home, ['erasure', 'status'])).out, /gone on 1 of 1 nodes/);
+    const { body } = await call('GET', `/erasures?id=${id}`, undefined, 'ai:root');
+    assert.deepEqual([body['count'], body['copies']], [1, copies]);
   });
 
   it('keeps the id: an import under it is refused', async () => {

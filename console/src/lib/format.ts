@@ -45,6 +45,12 @@ export function instantOf(local: string): string | null {
   return local === '' || Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
 
+/** An instant as a field of date and time holds it, in the zone of the reader and to the minute; empty for none. */
+export const fieldTimeOf = (instant: string | null | undefined): string =>
+  instant === null || instant === undefined || Number.isNaN(Date.parse(instant))
+    ? ''
+    : timeText(instant).replace(' ', 'T');
+
 /** A value as text for people: JSON for what is no text. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';

@@ -16,6 +16,8 @@ export interface MemoryRow {
   readonly updatedAt: string;
   readonly passage: string;
   readonly score: number | null;
+  /** `ended` or `not_begun` for what does not hold now; empty for the rest. */
+  readonly validity: string;
   /** How a recall found it; null for a list. */
   readonly why: string | null;
 }
@@ -31,6 +33,7 @@ interface Shown {
   readonly content?: string | undefined;
   readonly passage?: string | undefined;
   readonly score?: number | undefined;
+  readonly validity?: string | undefined;
   readonly metadata?: { readonly agent_id?: unknown } | undefined;
   readonly [member: string]: unknown;
 }
@@ -50,8 +53,15 @@ export function memoryRow(memory: Shown, why: string | null = null): MemoryRow {
     updatedAt: memory.updated_at ?? '',
     passage: text.length > PASSAGE_LENGTH ? `${text.slice(0, PASSAGE_LENGTH)}…` : text,
     score: memory.score ?? null,
+    validity: memory.validity ?? '',
     why,
   };
+}
+
+/** Whether a memory holds now, in words; what is asked as of an instant held then. */
+export function validityText({ validity }: Pick<MemoryRow, 'validity'>, asOf: string): string {
+  if (validity === 'ended') return asOf === '' ? 'has ended' : 'has ended since';
+  return validity === 'not_begun' ? 'has not begun' : validity;
 }
 
 const WHYS: Readonly<Record<string, string>> = {

@@ -64,6 +64,23 @@ const EVERYWHERE = '_global';
 export const ruleHoldsIn = (of: string, namespace: string): boolean =>
   of === EVERYWHERE || `${namespace}/`.startsWith(`${of}/`);
 
+/** What a rule about reads is about, in words; what this page does not know is shown as it is. */
+export function readText({
+  surface,
+  namespace,
+  query_substring: words,
+  all,
+  ...rest
+}: Readonly<Record<string, unknown>>): string {
+  const parts = [
+    all === true ? 'all reads' : surface === undefined ? 'reads' : `${valueText(surface)}`,
+    ...(namespace === undefined ? [] : [`of ${valueText(namespace)}`]),
+    ...(words === undefined ? [] : [`that ask for “${valueText(words)}”`]),
+    ...(Object.keys(rest).length === 0 ? [] : [JSON.stringify(rest)]),
+  ];
+  return parts.join(' ');
+}
+
 /** The member of a policy that an action of this type waits for. */
 const GATED_BY: Readonly<Record<string, string>> = {
   ...{ store: 'write', update: 'write', promote: 'promote' },

@@ -7,7 +7,8 @@ interface FieldProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly type?: 'text' | 'search' | 'password' | 'number' | 'datetime-local' | 'url';
-  readonly options?: readonly string[];
+  /** What can be chosen; a pair is a value and what it is called. */
+  readonly options?: readonly (string | readonly [string, string])[];
   readonly rows?: number;
   readonly hint?: string;
   readonly placeholder?: string;
@@ -31,11 +32,13 @@ export function Field(props: FieldProps) {
       <label for={id}>{label}</label>
       {options !== undefined ? (
         <select {...shared}>
-          {options.map((option) => (
-            <option key={option} value={option}>
-              {option === '' ? 'any' : option}
-            </option>
-          ))}
+          {options
+            .map((option) => (typeof option === 'string' ? ([option, option || 'any'] as const) : option))
+            .map(([option, name]) => (
+              <option key={option} value={option}>
+                {name}
+              </option>
+            ))}
         </select>
       ) : rows !== undefined ? (
         <textarea {...shared} rows={rows} placeholder={placeholder} />
@@ -63,6 +66,31 @@ export function Field(props: FieldProps) {
         </small>
       )}
     </div>
+  );
+}
+
+/** A box to tick, with its words beside it. */
+export function Tick({
+  label,
+  isOn,
+  onChange,
+  required = false,
+}: {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+  readonly required?: boolean;
+}) {
+  return (
+    <label class="tick">
+      <input
+        type="checkbox"
+        checked={isOn}
+        required={required}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      {label}
+    </label>
   );
 }
 

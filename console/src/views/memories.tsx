@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { call, type Operations } from '../api.js';
 import { agoText, instantOf } from '../lib/format.js';
-import { KINDS, type MemoryRow, memoryRow, whyText } from '../lib/memory-rows.js';
+import { KINDS, type MemoryRow, memoryRow, validityText, whyText } from '../lib/memory-rows.js';
 import { addressOf } from '../lib/route.js';
 import { go, place } from '../router.js';
 import { agent, apiKey } from '../session.js';
@@ -68,12 +68,14 @@ function MemoryList() {
 
 function Row({ row }: { readonly row: MemoryRow }) {
   const { id, title, namespace, tier, kind, tags, agent: writer, updatedAt, passage, score, why } = row;
+  const validity = validityText(row, place.value.query['as_of'] ?? '');
   const facts = [namespace, tier, kind, writer, tags.map((tag) => `#${tag}`).join(' ')];
   return (
     <a href={addressOf('memories', id)}>
       <span class="line">
         {score !== null && <b>{score.toFixed(2)} </b>}
-        <b>{title}</b> {why !== null && <span class="warm">({why}) </span>}
+        <b>{title}</b> {validity !== '' && <span class="badtext">({validity}) </span>}
+        {why !== null && <span class="warm">({why}) </span>}
         <span class="quiet">{passage}</span>
       </span>
       <span class="line quiet">
@@ -121,6 +123,7 @@ function Filters({ query }: { readonly query: Query }) {
           <>
             <Field label="Since" value={of('since')} onInput={set('since')} type="datetime-local" />
             <Field label="Until" value={of('until')} onInput={set('until')} type="datetime-local" />
+            <Field label="As of" value={of('as_of')} onInput={set('as_of')} type="datetime-local" />
           </>
         )}
         <button type="submit" class="main">
@@ -199,6 +202,7 @@ function common(query: Query) {
     kinds: filled(query['kind']),
     since: instantOf(query['since'] ?? '') ?? undefined,
     until: instantOf(query['until'] ?? '') ?? undefined,
+    as_of: instantOf(query['as_of'] ?? '') ?? undefined,
   };
 }
 

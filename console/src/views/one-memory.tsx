@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, type Operations } from '../api.js';
-import { wordsOf } from '../lib/format.js';
+import { fieldTimeOf, instantOf, wordsOf } from '../lib/format.js';
 import { inTurns } from '../lib/in-turns.js';
 import { KINDS } from '../lib/memory-rows.js';
 import { addressOf } from '../lib/route.js';
@@ -8,6 +8,7 @@ import { go } from '../router.js';
 import { announce, Empty, Loading, Problem } from '../ui/notices.js';
 import { Dialog, Facts, Field, Form, Json, Table, Time } from '../ui/parts.js';
 import { useLoad, useTask } from '../ui/use-load.js';
+import { Erase } from './erase.js';
 import { History } from './history.js';
 
 type Memory = Operations['memory_get']['answer']['memory'];
@@ -34,12 +35,12 @@ export function OneMemory({ id }: { readonly id: string }) {
       <MemoryFacts memory={memory} />
       <Links id={memory.id} />
       <Lineage id={memory.id} />
-      <History memory={memory} onUndone={reload} />
+      <History key={memory.version} memory={memory} onUndone={reload} />
     </>
   );
 }
 
-/** A memory that is not readable may lie in the archive. */
+/** A memory that is not readable may lie in the archive, or was erased. */
 function NotHere({
   id,
   error,
@@ -49,11 +50,24 @@ function NotHere({
   readonly error: unknown;
   readonly reload: () => void;
 }) {
+  const [isErasing, setErasing] = useState(false);
+  const erasures = useLoad(`erased ${id}`, (signal) => call('memory_erasures', { id }, { signal }));
   const restore = useTask(async () => {
     await call('memory_archive_restore', { id });
     announce('Restored');
     reload();
   });
+  if ((erasures.value?.count ?? 0) > 0) {
+    return (
+      <>
+        <h1>Memory</h1>
+        <p>
+          It was erased and cannot come back.{' '}
+          <a href={addressOf('erasures', id)}>See on which nodes it is gone.</a>
+        </p>
+      </>
+    );
+  }
   return (
     <>
       <h1>Memory</h1>
@@ -63,8 +77,21 @@ function NotHere({
         <button type="button" disabled={restore.isRunning} onClick={() => restore.run()}>
           Restore it
         </button>
+        <button type="button" class="danger" onClick={() => setErasing(true)}>
+          Erase …
+        </button>
       </p>
       <Problem error={restore.error} />
+      {isErasing && (
+        <Erase
+          id={id}
+          title={null}
+          owner={null}
+          version={null}
+          onClose={() => setErasing(false)}
+          onLeft={() => go(addressOf('memories'))}
+        />
+      )}
     </>
   );
 }
@@ -131,6 +158,7 @@ const signatureText = (level: string): string => LEVELS[level] ?? level.replaceA
 
 function Actions({ memory, onChanged }: { readonly memory: Memory; readonly onChanged: () => void }) {
   const [isEditing, setEditing] = useState(false);
+  const [isErasing, setErasing] = useState(false);
   const promote = useTask(async () => {
     await call('memory_promote', { id: memory.id });
     announce('Promoted');
@@ -168,8 +196,21 @@ function Actions({ memory, onChanged }: { readonly memory: Memory; readonly onCh
         <button type="button" class="danger" disabled={archive.isRunning} onClick={() => archive.run()}>
           Archive
         </button>
+        <button type="button" class="danger" onClick={() => setErasing(true)}>
+          Erase …
+        </button>
       </div>
       <Problem error={undo.error ?? promote.error ?? archive.error} />
+      {isErasing && (
+        <Erase
+          id={memory.id}
+          title={memory.title}
+          owner={typeof memory.metadata['agent_id'] === 'string' ? memory.metadata['agent_id'] : null}
+          version={memory.version}
+          onClose={() => setErasing(false)}
+          onLeft={() => go(addressOf('memories'))}
+        />
+      )}
       {isEditing && (
         <Edit
           memory={memory}
@@ -200,6 +241,9 @@ function Edit({
   const [tier, setTier] = useState(memory.tier);
   const [kind, setKind] = useState(memory.kind);
   const [priority, setPriority] = useState(String(memory.priority));
+  const held = { from: fieldTimeOf(memory.valid_from), until: fieldTimeOf(memory.valid_until) };
+  const [from, setFrom] = useState(held.from);
+  const [until, setUntil] = useState(held.until);
   const save = useTask(async () => {
     const changed: Record<string, unknown> = {};
     if (title !== memory.title) changed['title'] = title;
@@ -208,6 +252,8 @@ function Edit({
     if (tier !== memory.tier) changed['tier'] = tier;
     if (kind !== memory.kind) changed['kind'] = kind;
     if (priority !== String(memory.priority)) changed['priority'] = Number(priority);
+    if (from !== held.from) changed['valid_from'] = instantOf(from);
+    if (until !== held.until) changed['valid_until'] = instantOf(until);
     await call('memory_update', { id: memory.id, expected_version: memory.version, ...changed });
     announce('Saved');
     onSaved();
@@ -222,6 +268,22 @@ function Edit({
           <Field label="Tier" value={tier} onInput={setTier} options={TIERS} />
           <Field label="Kind" value={kind} onInput={setKind} options={KINDS.filter((each) => each !== '')} />
           <Field label="Priority" value={priority} onInput={setPriority} type="number" hint="1 to 10" />
+        </div>
+        <div class="two">
+          <Field
+            label="Holds since"
+            value={from}
+            onInput={setFrom}
+            type="datetime-local"
+            hint="Empty: it always held"
+          />
+          <Field
+            label="Holds until"
+            value={until}
+            onInput={setUntil}
+            type="datetime-local"
+            hint="Empty: it still holds. The memory stays as an answer about the past."
+          />
         </div>
         <Problem error={save.error} />
         <div class="row">

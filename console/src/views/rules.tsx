@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { call, type Operations, policyLevels } from '../api.js';
 import { valueText } from '../lib/format.js';
-import { gateText, policyIn, ruleHoldsIn } from '../lib/policies.js';
+import { gateText, policyIn, readText, ruleHoldsIn } from '../lib/policies.js';
 import { addressOf } from '../lib/route.js';
 import { go, place } from '../router.js';
 import { agent } from '../session.js';
 import { Empty, Loading, Problem } from '../ui/notices.js';
-import { Field, Form, Json, Table } from '../ui/parts.js';
+import { type Column, Field, Form, Json, Table } from '../ui/parts.js';
 import { useLoad, useTask } from '../ui/use-load.js';
 
 type Rule = Operations['memory_rule_list']['answer']['rules'][number];
@@ -33,7 +33,7 @@ export function Rules() {
       ) : (
         <Policy namespace={namespace} />
       )}
-      <RuleTable namespace={namespace} />
+      <RuleTables namespace={namespace} />
       <MayI />
     </>
   );
@@ -72,39 +72,89 @@ function Policy({ namespace }: { readonly namespace: string }) {
   );
 }
 
-function RuleTable({ namespace }: { readonly namespace: string }) {
-  const { value, error, reload } = useLoad('rules', (signal) => call('memory_rule_list', {}, { signal }));
+function RuleTables({ namespace }: { readonly namespace: string }) {
+  const { value, error, isLoading, reload } = useLoad('rules', (signal) =>
+    call('memory_rule_list', {}, { signal }),
+  );
   const rules = (value?.rules ?? []).filter(
     (rule) => namespace === '' || ruleHoldsIn(rule.namespace, namespace),
   );
+  const reads = rules.filter(({ kind }) => kind === READ);
+  const actions = rules.filter(({ kind }) => kind !== READ);
   return (
-    <section class="card" aria-labelledby="rules">
-      <h2 id="rules">Rules for what agents do</h2>
-      <Problem error={error} retry={reload} />
-      {value !== null && rules.length === 0 && <Empty>There is none.</Empty>}
-      {rules.length > 0 && (
-        <Table<Rule>
-          label="Rules"
-          rows={rules}
-          keyOf={({ id }) => id}
-          columns={[
-            { name: 'Rule', of: ({ id }) => <code>{id}</code> },
-            { name: 'Kind', of: ({ kind }) => kind },
-            { name: 'Namespace', of: ({ namespace: where }) => where },
-            { name: 'Matches', of: ({ matcher }) => <code>{JSON.stringify(matcher)}</code> },
-            { name: 'Severity', of: ({ severity }) => severity },
-            { name: 'Reason', of: ({ reason }) => reason },
-            {
-              name: 'In force',
-              of: (rule) =>
-                rule.in_force ? 'yes' : `no${rule.problem === undefined ? '' : `: ${rule.problem}`}`,
-            },
-          ]}
+    <>
+      <section class="card" aria-labelledby="rules">
+        <h2 id="rules">Rules for what agents do</h2>
+        <Problem error={error} retry={reload} />
+        {isLoading && value === null && <Loading what="the rules" />}
+        {value !== null && actions.length === 0 && <Empty>There is none.</Empty>}
+        {actions.length > 0 && (
+          <RuleTable
+            label="Rules"
+            rules={actions}
+            about={{ name: 'Matches', of: ({ matcher }) => <code>{JSON.stringify(matcher)}</code> }}
+          />
+        )}
+      </section>
+      <section class="card" aria-labelledby="reads">
+        <h2 id="reads">Rules for what agents read</h2>
+        <p class="quiet">
+          What a rule refuses to show does not exist for the one who asks: in lists, searches, recalls,
+          exports and by its id. Permission rules about <code>memory_read</code> stand in the configuration of
+          the node.
+        </p>
+        {value !== null && reads.length === 0 && <Empty>There is none.</Empty>}
+        {reads.length > 0 && (
+          <RuleTable
+            label="Rules about reads"
+            rules={reads}
+            about={{ name: 'About', of: ({ matcher }) => readText(matcher) }}
+          />
+        )}
+      </section>
+      <details>
+        <summary>Make or change a rule</summary>
+        <p>Only the operator of the machine does, on the command line:</p>
+        <Json
+          value={[
+            `mnemesh rules add --id no-export --kind read_action --matcher '{"surface":"export","namespace":"hr/**"}' --reason "it stays here"`,
+            `mnemesh rules add --id no-force --kind bash --matcher '{"command_substring":"push --force"}' --reason "ask first"`,
+          ].join('\n')}
         />
-      )}
-    </section>
+      </details>
+    </>
   );
 }
+
+const READ = 'read_action';
+
+const RuleTable = ({
+  label,
+  rules,
+  about,
+}: {
+  readonly label: string;
+  readonly rules: readonly Rule[];
+  readonly about: Column<Rule>;
+}) => (
+  <Table<Rule>
+    label={label}
+    rows={rules}
+    keyOf={({ id }) => id}
+    columns={[
+      { name: 'Rule', of: ({ id }) => <code>{id}</code> },
+      { name: 'Kind', of: ({ kind }) => kind },
+      { name: 'Namespace', of: ({ namespace: where }) => where },
+      about,
+      { name: 'Severity', of: ({ severity }) => severity },
+      { name: 'Reason', of: ({ reason }) => reason },
+      {
+        name: 'In force',
+        of: (rule) => (rule.in_force ? 'yes' : `no${rule.problem === undefined ? '' : `: ${rule.problem}`}`),
+      },
+    ]}
+  />
+);
 
 const KINDS = [
   'bash',

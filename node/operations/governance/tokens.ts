@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import { instantFromMs } from '../../../protocol/base/time.js';
-import { EVERY_NAMESPACE, withinProblem } from '../../../protocol/base/within.js';
+import { EVERY_NAMESPACE } from '../../../protocol/base/within.js';
 import { type MintedToken, mintedTokenKind, tokenIdOf } from '../../../protocol/delegation/minted-token.js';
 import { tokenRevocationKind } from '../../../protocol/delegation/token-revocation-kind.js';
 import { rootId } from '../../../protocol/delegation/token-root-kind.js';
@@ -11,16 +11,10 @@ import { TOKEN_OPERATIONS } from '../../identity/token-text.js';
 import type { Call, ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
+import { NAMESPACES_MAX, SECS_MAX, tokenPattern } from './token-fields.js';
 
-const SECS_MAX = 366 * 86_400;
-const NAMESPACES_MAX = 64;
 const NOTE_MAX = 200;
 const LISTED_MAX = 1000;
-
-const pattern = z.string().superRefine((value, context) => {
-  const message = withinProblem(value);
-  if (message !== null) context.addIssue({ code: 'custom', message });
-});
 
 const input = z.object({
   for_agent: fields.agentId.describe('Agent that it acts as; the caller unless given').optional(),
@@ -30,7 +24,7 @@ const input = z.object({
     .default(['read'])
     .describe('What it permits: read, write, admin'),
   namespaces: z
-    .array(pattern)
+    .array(tokenPattern)
     .min(1)
     .max(NAMESPACES_MAX)
     .describe('Where: namespaces, or team/** for one and all below it, or ** for all'),

@@ -1,4 +1,17 @@
+import { ensureTokenSigner } from '../../../../node/identity/token-root.js';
+import { mintToken } from '../../../../node/identity/tokens.js';
+import { systemRandom } from '../../../../node/seams.js';
+import { temporaryFolder } from '../../../support/daemon-process.js';
 import { type EndpointRow, INVALID, NOT_FOUND, ROOT } from './row.js';
+
+/** A token that another node minted. */
+const FOREIGN = (
+  await mintToken(
+    ensureTokenSigner(temporaryFolder('another-root'), systemRandom),
+    { agentId: 'ai:other', minter: null, minterKey: null, keyMark: null },
+    { operations: ['read'], expiresS: Math.floor(Date.now() / 1000) + 3600 },
+  )
+).token;
 
 export const further: readonly EndpointRow[] = [
   {
@@ -13,6 +26,30 @@ export const further: readonly EndpointRow[] = [
   {
     ...{ section: '4.12', what: 'a token of a node without an API key', method: 'POST', path: '/tokens' },
     ...{ body: { namespaces: ['**'] }, status: 403, code: 'FORBIDDEN' },
+  },
+  {
+    ...{ section: '4.12', what: 'what is done with secrets', method: 'GET', path: '/secrets', as: ROOT },
+    ...{ status: 200, holds: { mode: 'redact', namespaces: [] } },
+  },
+  {
+    ...{ section: '4.12', what: 'what is done with secrets, as no admin', method: 'GET', path: '/secrets' },
+    ...{ status: 403, code: 'ADMIN_REQUIRED' },
+  },
+  {
+    ...{ section: '4.12', what: 'a token of another node', method: 'POST', path: '/tokens/inspect' },
+    ...{ body: { token: FOREIGN }, status: 200, holds: { agent_id: 'ai:other', counts: false } },
+  },
+  {
+    ...{ section: '4.12', what: 'what is no token', method: 'POST', path: '/tokens/inspect' },
+    ...{ body: { token: 'mnt_x' }, status: 401, code: 'TOKEN_INVALID' },
+  },
+  {
+    ...{ section: '4.12', what: 'narrow a token', method: 'POST', path: '/tokens/narrow' },
+    ...{ body: { token: FOREIGN, namespaces: ['team'] }, status: 200, holds: { namespaces: ['team'] } },
+  },
+  {
+    ...{ section: '4.12', what: 'narrow a token by nothing', method: 'POST', path: '/tokens/narrow' },
+    ...{ body: { token: FOREIGN }, ...INVALID },
   },
   {
     ...{ section: '4.12', what: 'revoke all tokens', method: 'POST', path: '/tokens/revoke', as: ROOT },
