@@ -5,8 +5,8 @@ import { type Failure, failed, failure, ok, type Result } from '../../protocol/b
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { TokenRoot } from '../../protocol/delegation/token-root-kind.js';
 import type { TokenGrant } from '../identity/http-caller.js';
-import { type TokenParts, tokenProblem } from '../identity/token-problem.js';
 import { type VerifiedToken, verifyToken } from '../identity/tokens.js';
+import { type TokenParts, tokenProblem } from '../pipeline/token-problem.js';
 import { keysOf } from './key-gate.js';
 
 /** Tokens whose signatures were verified; whether they still count is asked at each request. */

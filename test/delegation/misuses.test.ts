@@ -682,8 +682,11 @@ describe('a token that is misused over HTTP', () => {
       (await post('/memories', text, note({ namespace: 'team/ops' }))).json['code'],
       'TOKEN_SCOPE',
     );
-    for (const path of ['/tokens/inspect', '/tokens/narrow'])
-      assert.equal((await over(path, { token, expires_secs: 1 }, bearer(token))).json['code'], 'TOKEN_SCOPE');
+    for (const [path, more] of [
+      ['/tokens/inspect', {}],
+      ['/tokens/narrow', { expires_secs: 1 }],
+    ] as const)
+      assert.equal((await over(path, { token, ...more }, bearer(token))).json['code'], 'TOKEN_SCOPE');
     assert.equal((await over('/tokens/revoke', { token })).status, 200);
     const ended = await over('/tokens/inspect', { token: text });
     assert.deepEqual([ended.json['counts'], ended.json['problem']], [false, 'the token was revoked']);

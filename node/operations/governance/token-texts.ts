@@ -36,7 +36,7 @@ export const tokenInspect = defineOperation({
   run: async ({ services }, { token: text }) => {
     const [{ readToken, tokenFacts, verifyToken }, { tokenProblem }] = await Promise.all([
       import('../../identity/tokens.js'),
-      import('../../identity/token-problem.js'),
+      import('../../pipeline/token-problem.js'),
     ]);
     const read = await readToken(text.trim());
     if (!read.ok) return failed(read.error);

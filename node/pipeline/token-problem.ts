@@ -1,8 +1,8 @@
 import { type Failure, failure } from '../../protocol/base/result.js';
 import { makerOf } from '../../protocol/kinds/home.js';
-import type { Services } from '../pipeline/call.js';
-import { keyMarkOf, loadTokenSigner } from './token-root.js';
-import type { VerifiedToken } from './tokens.js';
+import { keyMarkOf, loadTokenSigner } from '../identity/token-root.js';
+import type { VerifiedToken } from '../identity/tokens.js';
+import type { Services } from './call.js';
 
 /** What says whether a token counts on a node. */
 export type TokenParts = Pick<Services, 'clock' | 'crypto' | 'settings' | 'peerId' | 'isMember'> & {
