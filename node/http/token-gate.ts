@@ -3,10 +3,9 @@ import { BoundedMap } from '../../protocol/base/bounded-map.js';
 import { isTokenText } from '../../protocol/base/ids.js';
 import { type Failure, failed, failure, ok, type Result } from '../../protocol/base/result.js';
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
-import type { TokenRoot } from '../../protocol/delegation/token-root-kind.js';
 import type { TokenGrant } from '../identity/http-caller.js';
-import { type VerifiedToken, verifyToken } from '../identity/tokens.js';
-import { type TokenParts, tokenProblem } from '../pipeline/token-problem.js';
+import type { VerifiedToken } from '../identity/tokens.js';
+import { type TokenParts, tokenProblem, verifiedHere } from '../pipeline/token-problem.js';
 import { keysOf } from './key-gate.js';
 
 /** Tokens whose signatures were verified; whether they still count is asked at each request. */
@@ -79,12 +78,7 @@ export class TokenGate {
   }
 
   private async verify(text: string): Promise<VerifiedToken | { readonly error: Failure }> {
-    const roots = await this.parts.store.query({ kind: 'token-roots' });
-    if (!roots.ok) return { error: roots.error };
-    // A key that another node has too is first of all that of this node.
-    const isOwn = ({ peer_id }: TokenRoot) => peer_id === this.parts.peerId;
-    const own = roots.value.roots.filter(isOwn);
-    const token = await verifyToken(text, [...own, ...roots.value.roots.filter((each) => !isOwn(each))]);
+    const token = await verifiedHere(this.parts, text);
     return token.ok ? token.value : { error: token.error };
   }
 

@@ -1,13 +1,27 @@
-import { type Failure, failure } from '../../protocol/base/result.js';
+import { type Failure, failed, failure, type Result } from '../../protocol/base/result.js';
+import type { TokenRoot } from '../../protocol/delegation/token-root-kind.js';
 import { makerOf } from '../../protocol/kinds/home.js';
 import { keyMarkOf, loadTokenSigner } from '../identity/token-root.js';
-import type { VerifiedToken } from '../identity/tokens.js';
+import { type VerifiedToken, verifyToken } from '../identity/tokens.js';
 import type { Services } from './call.js';
 
 /** What says whether a token counts on a node. */
 export type TokenParts = Pick<Services, 'clock' | 'crypto' | 'settings' | 'peerId' | 'isMember'> & {
   readonly store: Pick<Services['store'], 'query'>;
 };
+
+/** Reads a token that a root which this node knows has signed. TOKEN_INVALID for any other text. */
+export async function verifiedHere(
+  { store, peerId }: Pick<TokenParts, 'store' | 'peerId'>,
+  text: string,
+): Promise<Result<VerifiedToken>> {
+  const roots = await store.query({ kind: 'token-roots' });
+  if (!roots.ok) return failed(roots.error);
+  // A key that another node has too is first of all that of this node.
+  const isOwn = ({ peer_id }: TokenRoot) => peer_id === peerId;
+  const own = roots.value.roots.filter(isOwn);
+  return verifyToken(text, [...own, ...roots.value.roots.filter((each) => !isOwn(each))]);
+}
 
 /**
  * Why a token whose signatures hold does not count here and now; null where it counts. TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED

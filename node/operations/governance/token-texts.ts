@@ -34,15 +34,13 @@ export const tokenInspect = defineOperation({
   delegable: 'never',
   http: [{ method: 'POST', path: '/tokens/inspect', fields: 'body' }],
   run: async ({ services }, { token: text }) => {
-    const [{ readToken, tokenFacts, verifyToken }, { tokenProblem }] = await Promise.all([
+    const [{ readToken, tokenFacts }, { tokenProblem, verifiedHere }] = await Promise.all([
       import('../../identity/tokens.js'),
       import('../../pipeline/token-problem.js'),
     ]);
     const read = await readToken(text.trim());
     if (!read.ok) return failed(read.error);
-    const roots = await services.store.query({ kind: 'token-roots' });
-    if (!roots.ok) return failed(roots.error);
-    const verified = await verifyToken(text.trim(), roots.value.roots);
+    const verified = await verifiedHere(services, text.trim());
     const problem = verified.ok ? await tokenProblem(services, verified.value) : verified.error;
     return ok({
       ...tokenFacts(read.value),
