@@ -8,10 +8,7 @@ import { ApprovalStream } from '../../actors/streams/approval-stream.js';
 import { InboxStream } from '../../actors/streams/inbox-stream.js';
 import { WebhookQueue } from '../../actors/webhooks/webhook-queue.js';
 import { WEBHOOK_TURNS_PER_SECOND } from '../../protocol/base/limits.js';
-import { failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Log } from '../../protocol/base/seams.js';
-import { instantFromMs } from '../../protocol/base/time.js';
-import type { Viewer } from '../../protocol/base/viewer.js';
 import type { DeliveryOutcome } from '../../protocol/webhooks/deliveries.js';
 import type { Delivery } from '../../protocol/webhooks/queries.js';
 import { makeFolder } from '../../storage/make-folder.js';
@@ -21,7 +18,6 @@ import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { approvalsRoute } from '../http/approvals-route.js';
 import { inboxRoute } from '../http/inbox-route.js';
 import { createHttpSurface, type HttpSurface } from '../http/server.js';
-import { type Caller, isMadeId } from '../identity/caller.js';
 import { loadMachineIdentity, type MachineIdentity } from '../identity/machine-key.js';
 import { openJobs } from '../jobs/open-jobs.js';
 import { MeshNode } from '../mesh/mesh-node.js';
@@ -36,6 +32,7 @@ import type { Telemetry } from '../observability/telemetry.js';
 import { CATALOGUE, OPERATIONS } from '../operations/registry.js';
 import type { Examine, Services } from '../pipeline/call.js';
 import { clockProblem } from '../pipeline/clock-problem.js';
+import { limitedIn, withheldFromOwners } from '../pipeline/limited-listeners.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
@@ -227,31 +224,13 @@ function openStreams({ store }: DaemonStorage, commits: Commits) {
   return { approvals: new ApprovalStream(parts), inbox: new InboxStream(parts) };
 }
 
-/** Callers as rules about reads let them see in an operation. */
-const limitedIn =
-  (services: Services, operation: string) =>
-  (caller: Caller): Promise<Result<Caller>> =>
-    services.reads.limited(caller, operation, {}, services, instantFromMs(systemClock.nowMs()));
-
-/** The owner of a subscription; the operator of the machine, whom nothing limits, is no agent. */
-function ownerAsCaller(viewer: Viewer): Caller {
-  const agentId = viewer.agentId ?? '';
-  const isOperator = viewer.all && isMadeId(agentId);
-  const seen = isOperator ? { ...viewer, agentId: null } : viewer;
-  return { agentId, claimed: 'explicit', viewer: seen, admin: false, local: false };
-}
-
 /** Only the owner of the database delivers, so that no two processes send one event at the same time. */
 function dispatcherOf(services: Services, duties: OwnerDuties, metrics: Metrics): JobDispatcher<Delivery> {
   const { store, settings, log } = services;
-  const limited = limitedIn(services, 'memory_subscribe');
   const seams = { clock: systemClock, scheduler: systemScheduler };
   const sender = new WebhookSender({ ...seams, settings, crypto: systemCrypto });
   const concurrency = settings.webhookDispatchConcurrency;
-  const withheldFrom = async (viewer: Viewer) => {
-    const seeing = await limited(ownerAsCaller(viewer));
-    return seeing.ok ? ok(seeing.value.viewer.withheld) : failed(seeing.error);
-  };
+  const withheldFrom = withheldFromOwners(services);
   const onAttempt = (became: DeliveryOutcome) => metrics.webhookAttempt(became);
   return new JobDispatcher({
     ...seams,

@@ -50,11 +50,13 @@ const NO_ROWS = { memories: [], links: [] };
 /** The same page with records after a place. */
 async function recordPage(
   services: ReadServices,
-  { limit, namespace }: PageRequest,
+  { viewer, limit, namespace }: PageRequest,
   rows: Omit<ExportPage, 'records' | 'next'>,
   after: RecordPlace | null,
 ): Promise<Result<ExportPage>> {
-  const query = { kind: 'export-records', namespace, after, limit, bytesMax: EXPORT_BYTES_MAX } as const;
+  const { withheld } = viewer;
+  const asked = { namespace, after, limit, bytesMax: EXPORT_BYTES_MAX, withheld };
+  const query = { kind: 'export-records', ...asked } as const;
   const page = await services.store.query(query);
   if (!page.ok) return failed(page.error);
   const { records, more, last } = page.value;

@@ -1,6 +1,7 @@
 import * as limits from '../base/limits.js';
 import type { AgentId, Instant } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import { isWithheld } from '../base/withheld.js';
 import { nameOf } from '../kinds/home.js';
 import { type AuthorContext, type AuthorVerdict, type Kind, NO_AUTHOR } from '../kinds/kind.js';
 import {
@@ -130,7 +131,9 @@ export function maySeeAction(action: Action, viewer: Viewer): boolean {
   const { agent_id: owner, claimed_by: claimer } = action;
   return (
     seesAs(action, viewer) ||
-    (viewer.agentId !== null && (viewer.agentId === owner || viewer.agentId === claimer))
+    (viewer.agentId !== null &&
+      (viewer.agentId === owner || viewer.agentId === claimer) &&
+      !isWithheld(viewer, action.namespace))
   );
 }
 

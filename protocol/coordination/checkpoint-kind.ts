@@ -1,6 +1,7 @@
 import { REPLICATED_JSON_BYTES_MAX } from '../base/limits.js';
 import type { AgentId, Instant, PeerId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import { isWithheld } from '../base/withheld.js';
 import { homeId } from '../kinds/home.js';
 import { type Kind, NO_AUTHOR } from '../kinds/kind.js';
 import { isObject, oneOf, parsedObject, type Rest } from '../kinds/payload.js';
@@ -118,5 +119,6 @@ export const seesAs = (
 /** Its approvers see a checkpoint too, whatever its scope. */
 export function maySeeCheckpoint(checkpoint: Checkpoint, viewer: Viewer): boolean {
   if (seesAs(checkpoint, viewer)) return true;
+  if (isWithheld(viewer, checkpoint.namespace)) return false;
   return viewer.agentId !== null && approversOf(checkpoint)?.includes(viewer.agentId) === true;
 }

@@ -1,5 +1,6 @@
 import type { AgentId, Instant, PeerId } from '../base/meanings.js';
 import type { Viewer } from '../base/viewer.js';
+import { isWithheld } from '../base/withheld.js';
 import { homeId } from '../kinds/home.js';
 import { type Kind, NO_AUTHOR } from '../kinds/kind.js';
 import { isText, isTextOrNull, isTexts, parsedObject, type Rest } from '../kinds/payload.js';
@@ -85,8 +86,9 @@ export const signalKind: Kind<Signal> = recordKind<Signal>({
 
 /** Its sender and its addressee see a signal, all agents a broadcast, and who sees everything. */
 export function maySee(
-  { from_agent, to_agent }: Pick<Signal, 'from_agent' | 'to_agent'>,
-  { all, agentId }: Viewer,
+  { namespace: within, from_agent, to_agent }: Pick<Signal, 'namespace' | 'from_agent' | 'to_agent'>,
+  { all, agentId, withheld }: Viewer,
 ): boolean {
+  if (withheld !== undefined && isWithheld({ withheld }, within)) return false;
   return all || (agentId !== null && (to_agent === null || to_agent === agentId || from_agent === agentId));
 }

@@ -1,6 +1,7 @@
 import type { AgentId, Instant } from '../base/meanings.js';
 import { fail } from '../base/result.js';
 import type { Viewer } from '../base/viewer.js';
+import { isWithheld } from '../base/withheld.js';
 import { defineCommand } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import { appendAudit, type Mutation } from '../decide/mutations.js';
@@ -67,7 +68,7 @@ function* decideOffload(
 /** Answers NOT_FOUND for a content of another agent, as for one that is not there or whose time is over. */
 function* decideDeref(command: DerefContent, { now }: DecisionContext): Deciding<DerefContentOutcome> {
   const offload = yield* offloadOf(command);
-  if (offload === null || isOver(offload, now))
+  if (offload === null || isOver(offload, now) || isWithheld(command.viewer, offload.namespace))
     return fail('NOT_FOUND', `offloaded blob ${command.refId} not found`);
   const blob = yield* blobOf(offload);
   return decided({ offload, blob }, [audit('context_dereferenced', command.by, offload)]);

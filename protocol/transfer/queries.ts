@@ -79,6 +79,8 @@ export interface ExportLinks {
 /** Records of all exported kinds after a position, by kind and id. */
 export interface ExportRecords {
   readonly kind: 'export-records';
+  /** What rules about reads keep from whoever exports. */
+  readonly withheld?: Viewer['withheld'];
   readonly namespace?: string | null;
   readonly after: RecordPlace | null;
   readonly limit: number;

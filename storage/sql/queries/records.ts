@@ -1,12 +1,14 @@
 import { subtreeRoot } from '../../../protocol/base/ids.js';
 import { READ_RECORDS_MAX } from '../../../protocol/base/limits.js';
 import { fail, ok, type Result } from '../../../protocol/base/result.js';
+import { isWithheld } from '../../../protocol/base/withheld.js';
 import type { Kind } from '../../../protocol/kinds/kind.js';
 import type { RecordImage, RecordPlace } from '../../../protocol/kinds/record.js';
 import type { AnswerOf } from '../../../protocol/release.js';
 import type { ExportRecords, ReadRecords } from '../../../protocol/transfer/queries.js';
 import { DamagedRowError } from '../damage.js';
 import { type RecordSqlRow, recordImageOf } from '../kinds/record-table.js';
+import type { Statements } from '../statements.js';
 import type { QueryParts } from './query-parts.js';
 
 type SqlRow = RecordSqlRow & { readonly kind: string };
@@ -17,7 +19,7 @@ type SqlRow = RecordSqlRow & { readonly kind: string };
  */
 export function exportRecords(
   { statements, kinds: { all } }: QueryParts,
-  { namespace = null, after, limit, bytesMax }: ExportRecords,
+  { namespace = null, after, limit, bytesMax, withheld }: ExportRecords,
 ): AnswerOf<ExportRecords> {
   const exported = new Map(all.filter(isExportedRecord).map((kind) => [kind.name, kind]));
   const root = namespace === null ? null : subtreeRoot(namespace);
@@ -40,19 +42,38 @@ export function exportRecords(
   const damaged: string[] = [];
   let last: RecordPlace | null = null;
   let more = false;
+  let skipped = 0;
   let bytes = 0;
   for (const row of rows) {
     const kind = exported.get(row.kind)!;
     bytes += Buffer.byteLength(String(row.payload)) + String(row.id).length + String(row.namespace).length;
-    more = records.length + damaged.length === limit || (records.length > 0 && bytes > bytesMax);
+    more = records.length + damaged.length + skipped === limit || (records.length > 0 && bytes > bytesMax);
     if (more) break;
     const id = String(row.id);
     const image = readable(kind, row);
-    if (image === null) damaged.push(id);
+    if (withheld !== undefined && isKept(statements, kind, { row, image, withheld })) skipped += 1;
+    else if (image === null) damaged.push(id);
     else records.push({ kind: kind.name, id, namespace: row.namespace, image });
     last = { kind: kind.name, id };
   }
   return { records, more, last, ...(damaged.length === 0 ? {} : { damaged }) };
+}
+
+interface Exported {
+  readonly row: SqlRow;
+  readonly image: object | null;
+  readonly withheld: readonly string[];
+}
+
+/** True for a record that rules about reads keep from whoever exports: by its namespace, or by a memory that it names. */
+function isKept(statements: Statements, kind: Kind, { row, image, withheld }: Exported): boolean {
+  if (isWithheld({ withheld }, String(row.namespace))) return true;
+  return kind.memoryMembers.some((member) => {
+    const id = (image as Readonly<Record<string, unknown>> | null)?.[member];
+    if (typeof id !== 'string') return false;
+    const found = statements.get('SELECT namespace FROM memories WHERE id = ?').pluck().get(id);
+    return typeof found === 'string' && isWithheld({ withheld }, found);
+  });
 }
 
 /** The image of a record that its id and namespace belong to; null for a row that an import would refuse. */

@@ -75,8 +75,9 @@ export function readStandards({ statements }: QueryParts, query: ReadStandards):
     const { standard_id: id, parent_namespace: parent, governance, set_by } = standard;
     const memory = id === null ? null : pinnedBy(statements, id, query);
     const missing = id !== null && memory === null;
-    const { all, agentId, within } = query.viewer;
-    const isOwn = within === undefined && (all || (set_by !== null && set_by === agentId));
+    const { all, agentId, within, withheld } = query.viewer;
+    const isWhole = within === undefined && withheld === undefined;
+    const isOwn = isWhole && (all || (set_by !== null && set_by === agentId));
     // To others a memory that they do not see is no standard.
     if (missing && !isOwn) {
       const said = { standard_id: null, memory: null, missing: false };
