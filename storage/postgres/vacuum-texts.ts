@@ -1,6 +1,8 @@
 /** The tables that hold what memories say. */
 const HOLDING_TEXT = [
-  ...['memories', 'memories_fts', 'memory_embeddings', 'archived_memories', 'operations', 'records'],
+  ...['memories', 'memories_fts', 'memory_embeddings', 'coming_embeddings', 'archived_memories'],
+  // A tombstone has the title until the erasure.
+  ...['operations', 'records', 'tombstones'],
   ...['jobs', 'announced_events', 'subscription_events', 'subscription_dlq'],
 ];
 
