@@ -113,6 +113,12 @@ describe('the package', () => {
       const found = shell('mnemesh recall "when may we deploy?"');
       assert.match(found.stdout, /Deploy window/, found.stderr);
 
+      const token = 'mnemesh token mint --for ai:helper --namespaces "team/**" > helper.token';
+      const narrower = 'mnemesh token narrow file:helper.token --namespaces team/ops > ops.token';
+      const held = shell(`umask 077 && ${token} && ${narrower} && mnemesh token verify file:ops.token`);
+      assert.equal(held.status, 0, held.stderr);
+      assert.match(held.stdout, /namespaces: team\/ops\n/);
+
       const client = new Client({ name: 'test', version: '1' });
       const program = { command: 'mnemesh', args: ['mcp'], env: env as Record<string, string> };
       await client.connect(new StdioClientTransport({ ...program, command: join(folder, 'g/bin/mnemesh') }));
