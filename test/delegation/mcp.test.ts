@@ -74,6 +74,7 @@ describe('a token over MCP', () => {
       ['memory_get', { id: outside }, 'NOT_FOUND'],
       ['memory_update', { id: outside, content: 'changed' }, 'NOT_FOUND'],
       ['memory_update', { id: inside, namespace: 'secret' }, 'TOKEN_SCOPE'],
+      ['memory_promote', { id: inside, to_namespace: 'secret' }, 'TOKEN_SCOPE'],
       ['memory_delete', { id: outside }, 'NOT_FOUND'],
       ['memory_history', { id: outside }, 'NOT_FOUND'],
       ['memory_link', { source_id: inside, target_id: outside, relation: 'related_to' }, 'NOT_FOUND'],
