@@ -122,10 +122,11 @@ function namingUnknown(operation: Operation, error: Failure, unknown: readonly s
 }
 
 function unknownText(operation: Operation, unknown: readonly string[]): string {
-  const { shape } = operation.input;
+  const { input, mcp } = operation;
+  const offered = Object.keys(input.shape).filter((name) => mcp?.omit?.includes(name) !== true);
   const named = unknown.map((name) => {
     const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    const likely = Object.hasOwn(shape, snake) ? snake : nearest(name, Object.keys(shape));
+    const likely = offered.includes(snake) ? snake : nearest(name, offered);
     return `"${name}"${likely === null ? '' : ` (did you mean "${likely}"?)`}`;
   });
   return `unknown argument${named.length === 1 ? '' : 's'} ${named.join(', ')} of ${operation.name}`;
