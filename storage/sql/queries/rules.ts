@@ -1,6 +1,6 @@
 import { RULES_MAX } from '../../../protocol/base/rule-limits.js';
 import { standardKind } from '../../../protocol/memory/standard-kind.js';
-import { readRegions } from '../../../protocol/namespaces/read-policies.js';
+import { type ReadRegion, readRegions } from '../../../protocol/namespaces/read-policies.js';
 import type { ListPolicies, NamespacePolicy } from '../../../protocol/policies/queries.js';
 import type { Answers } from '../../../protocol/release.js';
 import { ruleKind } from '../../../protocol/rules/rule-kind.js';
@@ -26,8 +26,28 @@ export function rulesForReads({
   const hasRegions = find.any(STANDARDS) && mayLimitReads(statements);
   return {
     rules: hasRules ? find.all(RULES, about) : [],
-    regions: hasRegions ? readRegions(find.all(STANDARDS, { limit: Number.MAX_SAFE_INTEGER })) : [],
+    regions: hasRegions ? keptRegions({ find, statements }) : [],
   };
+}
+
+/** The regions by connection, with the digests of the standards that they were made of. */
+const regionsOf = new WeakMap<
+  Statements,
+  { readonly made: string; readonly regions: readonly ReadRegion[] }
+>();
+
+/** The regions of all standards, made again when one of these has changed. */
+function keptRegions({ find, statements }: Pick<QueryParts, 'find' | 'statements'>): readonly ReadRegion[] {
+  const digests = statements
+    .get(`SELECT digest FROM records WHERE kind = 'standard' ORDER BY id`)
+    .pluck()
+    .all() as Buffer[];
+  const made = digests.map((digest) => digest.toString('latin1')).join('');
+  const kept = regionsOf.get(statements);
+  if (kept?.made === made) return kept.regions;
+  const regions = readRegions(find.all(STANDARDS, { limit: Number.MAX_SAFE_INTEGER }));
+  regionsOf.set(statements, { made, regions });
+  return regions;
 }
 
 /** False where no policy is about reads; a look at the texts takes a tenth of one at their members. */
