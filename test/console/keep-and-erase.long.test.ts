@@ -117,8 +117,8 @@ describe('versions, times and erasures in the console of two nodes', {
     await mesh.node(1).start();
     await dialog.getByText('It is gone on all 2 nodes.').waitFor({ timeout: 60_000 });
     assert.deepEqual(await barriersOf(page), []);
-    await dialog.getByRole('button', { name: 'Close' }).last().click();
-    await visit(page, '/console/erasures');
+    await dialog.getByRole('link', { name: 'All erasures' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Erasures' }).waitFor();
     const row = page.getByRole('table', { name: 'Erased memories' }).getByRole('row').filter({ hasText: id });
     await row.getByText('gone on all 2 nodes').waitFor();
     await row.getByText('ai:alice').waitFor();
@@ -158,6 +158,8 @@ describe('versions, times and erasures in the console of two nodes', {
     await page.getByLabel('I know that nothing brings it back').check();
     await page.getByRole('button', { name: 'Erase everywhere' }).click();
     await page.getByRole('dialog').getByText('It is gone on').waitFor();
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    await page.getByRole('heading', { level: 1, name: 'Memories' }).waitFor();
     await visit(other.page, '/console/erasures');
     await other.page.getByText('Nothing was erased.').waitFor();
     await page.context().close();

@@ -129,7 +129,7 @@ describe('what the console shows', () => {
   it('says on how many nodes a memory is gone', () => {
     const said = (done: number, missing: number) =>
       standingText({ done: Array(done).fill('a'), missing: Array(missing).fill('b') });
-    assert.equal(said(1, 0), 'gone on the node');
+    assert.equal(said(1, 0), 'gone on the only node');
     assert.equal(said(3, 0), 'gone on all 3 nodes');
     assert.equal(said(1, 2), 'gone on 1 of 3 nodes');
     assert.equal(copyText('backup'), 'Backup');

@@ -7,7 +7,8 @@ export interface Standing {
 
 /** How far an erasure is, in words. */
 export function standingText({ done, missing }: Pick<Standing, 'done' | 'missing'>): string {
-  if (missing.length === 0) return `gone on ${done.length === 1 ? 'the node' : `all ${done.length} nodes`}`;
+  if (missing.length === 0)
+    return `gone on ${done.length === 1 ? 'the only node' : `all ${done.length} nodes`}`;
   return `gone on ${done.length} of ${done.length + missing.length} nodes`;
 }
 

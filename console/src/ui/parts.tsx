@@ -132,14 +132,20 @@ export function Dialog({
   readonly children: ComponentChildren;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
+  // A dialog that goes with its page says so too, when nobody waits for it any more.
+  const isThere = useRef(false);
   const id = useId();
   useEffect(() => {
     const dialog = ref.current;
+    isThere.current = true;
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      isThere.current = false;
+      dialog?.close();
+    };
   }, []);
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={ref} aria-labelledby={id} onClose={() => isThere.current && onClose()}>
       <div class="bar">
         <h2 id={id}>{title}</h2>
         <button type="button" class="plain" onClick={onClose} aria-label="Close">

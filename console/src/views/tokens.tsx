@@ -52,16 +52,25 @@ export function Tokens() {
             columns={[
               {
                 name: 'For',
-                of: ({ note, token_id: id }) => (note === '' ? <code>{id.slice(0, 8)}</code> : note),
+                of: ({ note, token_id: id }) => (
+                  <>
+                    {note} <code>{id.slice(0, 8)}</code>
+                  </>
+                ),
               },
               { name: 'Acts as', of: ({ agent_id: who }) => who },
               { name: 'May', of: ({ operations }) => operations.join(', ') },
               { name: 'Where', of: ({ namespaces }) => whereText(namespaces) },
               { name: 'Until', of: ({ expires_at: at }) => <Time at={at} /> },
               { name: 'State', of: ({ state }) => <b class={STATES[state]}>{state}</b> },
-              { name: 'Minted', of: ({ created_at: at }) => <Time at={at} /> },
-              { name: 'By', of: ({ minted_by: by }) => by },
-              { name: 'Id', of: ({ token_id: id }) => <code>{id}</code> },
+              {
+                name: 'Minted',
+                of: ({ created_at: at, minted_by: by }) => (
+                  <>
+                    <Time at={at} /> by {by}
+                  </>
+                ),
+              },
               {
                 name: 'Change',
                 of: (token) =>
