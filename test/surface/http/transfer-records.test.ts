@@ -89,6 +89,7 @@ const SAMPLES: Readonly<Record<string, Omit<RecordImage, 'kind'>>> = {
       namespace: 'team',
       alias: 'Ada',
       folded: 'ada',
+      digest: null,
       added_by: 'ai:setter',
       added_at: DATE,
       rest: {},
