@@ -21,7 +21,7 @@ export const erasures: Duty = {
         instantFromMs(clock.nowMs()),
         ROUND_MS,
       );
-      if (finished.ok) return finished.value ? null : { afterMs: REST_MS };
+      if (finished.ok) return finished.value === 'busy' ? { afterMs: REST_MS } : null;
       if (!warned) log.warn({ code: finished.error.code }, 'erasures could not be finished yet');
       warned = true;
       return null;

@@ -27,6 +27,11 @@ export interface ClearErased {
   readonly ids: readonly MemoryId[];
 }
 
+/** The memories that no row here says a text of any more. An action of another node's goes when that node ends it. */
+export interface ClearErasedOutcome {
+  readonly cleared: readonly MemoryId[];
+}
+
 /** Overwrites a part of what was freed. */
 export interface WipeFreed {
   readonly kind: 'wipe-freed';
@@ -50,9 +55,10 @@ const RECORDS_MAX = 1000;
  * Removes the transcripts that the memories were made from, with their texts, the names of entities, and the actions of
  * this home that hold a text. Who the turns were of stays as their digests, so that they are not taken in again.
  */
-function* decideClearErased({ ids }: ClearErased): Deciding<Done> {
+function* decideClearErased({ ids }: ClearErased): Deciding<ClearErasedOutcome> {
   const mutations: Mutation[] = [];
   const blobs: string[] = [];
+  const waiting = new Set<MemoryId>();
   for (const id of ids) {
     for (const row of yield* recordsOf(transcriptKind, id)) {
       mutations.push(dropRecord(transcriptKind, row, ERASED));
@@ -60,13 +66,18 @@ function* decideClearErased({ ids }: ClearErased): Deciding<Done> {
     }
     for (const row of yield* recordsOf(aliasKind, id)) mutations.push(dropRecord(aliasKind, row, ERASED));
     for (const row of yield* recordsOf(pendingKind, id)) {
-      if (!saysText(row.image) || (yield* otherHome(row.id)) !== null) continue;
+      if (!saysText(row.image)) continue;
+      if ((yield* otherHome(row.id)) !== null) {
+        waiting.add(id);
+        continue;
+      }
       const facts = yield* numbered(row.id, { rest: NO_REST });
       mutations.push({ ...dropRecord(pendingKind, row, ERASED), facts });
     }
   }
   yield* after(mutations);
-  return decided({}, [...(yield* dropUnused(blobs, ERASED)), dropTraces({ ids })]);
+  const cleared = ids.filter((id) => !waiting.has(id));
+  return decided({ cleared }, [...(yield* dropUnused(blobs, ERASED)), dropTraces({ ids })]);
 }
 
 function* recordsOf<I extends object>(kind: Kind<I>, id: MemoryId): Reading<readonly Row<I>[]> {

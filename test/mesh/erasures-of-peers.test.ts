@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { finishErasures } from '../../actors/maintenance/erasures.js';
 import { systemCrypto } from '../../node/seams.js';
+import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { homeId } from '../../protocol/kinds/home.js';
 import type { WireOperation } from '../../protocol/log/wire-operation.js';
 import { impliedPayload } from '../../protocol/replication/payloads.js';
@@ -132,6 +134,35 @@ describe('an erasure of a peer', () => {
     assert.equal(await node.memory('bank'), null);
     assert.doesNotMatch(await texts(), /zqtext of bank/);
     assert.match(await erasures(), /"memory_id":"bank"[^}]*"outside":1|"outside":1[^}]*"memory_id":"bank"/);
+  });
+
+  it('is not done here while an action of another node holds a text of it', async () => {
+    const [pending_id, at] = ['5e1f0a52-9d3c-4d1e-8f6b-2a7c9b0d4e31', '2026-01-01T00:00:00.000Z'];
+    const subject = homeId(whole.peerId as never, pending_id);
+    const action = (kind: string, payload: object): WireOperation =>
+      whole.operation({}, { kind, namespace: 'team/x', subject, payload: canonicalJson(payload) });
+    const row = { id: 'desk', namespace: 'team/x', title: 'desk', content: 'zqtext of desk' };
+    const waiting = {
+      ...{ action_type: 'restore', approvals: [], approver: { form: 'human' }, memory_id: 'desk' },
+      ...{ asked: [{ gate: 'write', namespace: 'team/x' }], namespace: 'team/x', pending_id },
+      becomes: [{ ...row, owner: 'ai:a', scope: null, tier: 'mid' }],
+      command: { kind: 'restore-memory', id: 'desk' },
+      ...{ decided_at: null, decided_by: null, expires_at: '2099-01-01T00:00:00.000Z', reads: [] },
+      ...{ remember: null, requested_at: at, requested_by: 'ai:a', status: 'pending' },
+    };
+    assert.equal((await push(whole, action('pending.put', waiting))).applied, 1);
+    await push(whole, erasing(whole, 'desk', 'team/x'));
+    assert.match(await texts(), /zqtext of desk/);
+    const finish = async () => {
+      const { store, clock } = node.services;
+      const finished = await finishErasures({ store, clock, removeFiles: () => null }, at, 10_000);
+      return finished.ok ? finished.value : finished.error.code;
+    };
+    const isDone = async () => !/"finished_at":null/.test(await erasures());
+    assert.deepEqual([await finish(), await isDone()], ['waits', false]);
+    await push(whole, action('pending.drop', { id: subject, namespace: 'team/x', reason: 'erased' }));
+    assert.deepEqual([await finish(), await isDone()], ['done', true]);
+    assert.doesNotMatch(await texts(), /zqtext of desk/);
   });
 
   it('is done on a node only when that node says so: no other says it for it', async () => {

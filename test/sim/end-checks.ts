@@ -60,6 +60,8 @@ export async function differences(nodes: readonly SimNode[]): Promise<string[]> 
       digests: digests.value.digests,
     });
     for (const alarm of node.alarms()) found.push(`${node.name} says: ${alarm}`);
+    const unfinished = node.disk.db.prepare('SELECT 1 FROM erasures WHERE finished_at IS NULL').get();
+    if (unfinished !== undefined) found.push(`${node.name} has not finished its erasures`);
   }
   const first = looks.find(({ node }) => node.parts.scope == null);
   for (const look of looks) {

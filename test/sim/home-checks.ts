@@ -15,14 +15,13 @@ const HOME_WORDS = new Set(['grant.put', 'action.put', 'lease.put']);
 /** What subjects with a home owe: only the home wrote them, and no token was granted twice. */
 export function checkHomes(parts: EndParts): void {
   const { world, ledger, nodes } = parts;
-  const operations = [...ledger.operations.values()];
+  // Also those whose number was given again when a disk was put back.
+  const written = [...ledger.bySubject.values()].flat();
   const adopted = new Set(
-    operations
+    written
       .filter(({ kind }) => kind === 'adoption.put')
       .map(({ origin, subject }) => `${peerOfOrigin(origin)} ${subject}`),
   );
-  // Also those whose number was given again when a disk was put back.
-  const written = [...ledger.bySubject.values()].flat();
   const grants = written.filter(({ kind }) => kind === 'grant.put');
   for (const grant of written.filter(({ kind }) => HOME_WORDS.has(kind))) {
     const author = peerOfOrigin(grant.origin);

@@ -1,4 +1,5 @@
 import { LeaseTerms } from '../../actors/coordination/leases.js';
+import { finishErasures } from '../../actors/maintenance/erasures.js';
 import { scrub } from '../../actors/maintenance/scrub.js';
 import { askBack } from '../../actors/mesh/ask-back.js';
 import { openMesh } from '../../actors/mesh/mesh.js';
@@ -9,6 +10,7 @@ import type { Replication } from '../../node/pipeline/call.js';
 import { BACKGROUND_POLICY } from '../../node/restart-policies.js';
 import { ok } from '../../protocol/base/result.js';
 import type { Scheduler, Timer } from '../../protocol/base/seams.js';
+import { instantFromMs } from '../../protocol/base/time.js';
 import { publicKeyProblem } from '../../protocol/identity/ed25519-admission.js';
 import { decodeCursor } from '../../protocol/log/cursor.js';
 import { Verifier } from '../../protocol/replication/verifier.js';
@@ -21,6 +23,8 @@ const TRUST_CURSORS: boolean = true;
 const CATCH_UP_EVERY_MS = 2000;
 const REQUEST_WITHIN_MS = 5000;
 const COMPARE_EVERY_MS = 5000;
+const ERASE_EVERY_MS = 2000;
+const ERASE_WITHIN_MS = 500;
 
 /** A node as the product composes it: its replication and its receiver, over the simulator's seams. */
 export const product: JoinMesh = (run) => {
@@ -52,7 +56,13 @@ export const product: JoinMesh = (run) => {
   });
   mesh.start();
   const isCounting = hasActions(node.parts.world, node.parts.mutant);
-  const terms = isCounting ? countTerms(new LeaseTerms(store, clock), scheduler) : null;
+  const terms = new LeaseTerms(store, clock);
+  const counting = isCounting ? repeated(scheduler, async () => (await terms.round()).afterMs) : null;
+  const erasing = repeated(scheduler, async () => {
+    const parts = { store, clock, removeFiles: () => null };
+    await finishErasures(parts, instantFromMs(clock.nowMs()), ERASE_WITHIN_MS);
+    return ERASE_EVERY_MS;
+  });
   const replication: Replication = {
     quorumWrites: node.quorumWrites,
     quorumTimeoutMs: QUORUM_WITHIN_MS,
@@ -108,7 +118,8 @@ export const product: JoinMesh = (run) => {
     suspected: () => mesh.rows.suspected(),
     alarms: () => mesh.status().peers.flatMap(alarmsOf),
     stop: () => {
-      terms?.cancel();
+      counting?.cancel();
+      erasing.cancel();
       return mesh.stop();
     },
     remaining: () => [],
@@ -116,14 +127,14 @@ export const product: JoinMesh = (run) => {
   return Promise.resolve(membership);
 };
 
-/** The duty of leases, as the owner of a database has it. */
-function countTerms(terms: LeaseTerms, scheduler: Scheduler): Timer {
+/** A duty, as the owner of a database has it; each round says when the next one comes. */
+function repeated(scheduler: Scheduler, round: () => Promise<number>): Timer {
   let stopped = false;
   let timer: Timer | null = null;
   const next = (afterMs: number) => {
     timer = scheduler.after(afterMs, () => {
-      void terms.round().then((round) => {
-        if (!stopped) next(round.afterMs);
+      void round().then((restMs) => {
+        if (!stopped) next(restMs);
       });
     });
   };

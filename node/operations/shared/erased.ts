@@ -41,7 +41,7 @@ export async function erasedHere(call: Call, ids: readonly string[]): Promise<Re
   const waitMs = call.surface === 'cli' ? WAIT_OF_COMMAND_MS : WAIT_MS;
   const finished = await finishErasures({ store, clock, removeFiles }, call.now, waitMs, {});
   // The erasure itself is done; the duty of the owner tries again.
-  const finished_here = finished.ok && finished.value;
+  const finished_here = finished.ok && finished.value === 'done';
   return ok({ erased: true, finished_here, derived: [...made.value.ids] });
 }
 
