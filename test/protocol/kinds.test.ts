@@ -26,7 +26,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   link: ['believed_from', 'believed_until', 'earlier', 'public_key', 'retired_at'],
   standard: ['governance', 'operator_set'],
   adoption: [],
-  alias: [],
+  alias: ['digest'],
   pending: ['asked', 'becomes', 'home_number', 'reads', 'written_as'],
   vote: [],
   remembered: ['approver', 'gate'],
