@@ -185,8 +185,9 @@ export class Writer {
     try {
       done = this.db.wipeFreed();
     } catch (error) {
-      // The commands are committed; what is left is tried again.
-      this.reportBug(error);
+      // The commands are committed; what is left is tried again. A disk that is full or fails is no bug.
+      const fault = this.db.faultOf(error);
+      if (fault !== 'full' && fault !== 'failed') this.reportBug(error);
     }
     return results.map((result, at) =>
       batch[at]!.command.kind === 'wipe-freed' && result.ok ? { ...result, value: { done } } : result,

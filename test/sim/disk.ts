@@ -144,6 +144,8 @@ export class SimDisk {
       });
     };
     Object.defineProperty(db, 'prepare', { value: intercepted });
+    // It would run inside of the held transaction, which a full disk then rolls back; a memory has no bytes to overwrite.
+    Object.defineProperty(db, 'wipeFreed', { value: () => true });
     return db;
   }
 }
