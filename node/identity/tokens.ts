@@ -43,7 +43,7 @@ export async function mintToken(
   return { token: textOf(Buffer.from(root.publicKey).toString('hex'), biscuit), revocationId: revocationId! };
 }
 
-/** A token that permits less. Whoever has a token can narrow it without asking a node. TOKEN_INVALID for no token. */
+/** A token that permits less. The holder of a token narrows it without a node. TOKEN_INVALID where the text is no token. */
 export async function narrowToken(text: string, narrowing: Narrowing): Promise<Result<string>> {
   const opened = await openToken(text);
   if (!opened.ok) return failed(opened.error);

@@ -106,7 +106,7 @@ const UNPACKED_BYTES_MAX = Math.max(TEXT_BYTES_MAX, PIECE_BYTES_MAX);
 /** What may hide a secret in a payload: other spellings of characters, and unseen ones. */
 const mayHide = (text: string): boolean => /\\[u/]/.test(text) || hasUnseen(text);
 
-/** The text in a compressed payload; empty for what nobody can read. */
+/** The text in a compressed payload; empty where it cannot be decompressed. */
 function unpacked(payload: unknown): string {
   const { data } = (payload ?? {}) as { readonly data?: unknown };
   if (typeof data !== 'string') return '';

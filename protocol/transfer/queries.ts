@@ -79,7 +79,7 @@ export interface ExportLinks {
 /** Records of all exported kinds after a position, by kind and id. */
 export interface ExportRecords {
   readonly kind: 'export-records';
-  /** What rules about reads keep from whoever exports. */
+  /** What rules about reads keep from the caller who exports. */
   readonly withheld?: Viewer['withheld'];
   readonly namespace?: string | null;
   readonly after: RecordPlace | null;

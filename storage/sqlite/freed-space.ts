@@ -4,7 +4,7 @@ import { isBusy, isFull } from './sqlite-errors.js';
 /** Pages of the full text that one step merges. */
 const STEP_PAGES = 300;
 
-/** The largest file that is written anew: others write nothing meanwhile, 3 s or so. */
+/** The largest file that is written anew; writes wait meanwhile, for about 3 s. */
 const REWRITTEN_BYTES_MAX = 512 * 1024 * 1024;
 
 /**

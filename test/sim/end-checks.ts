@@ -199,7 +199,7 @@ function checkOperation(
   losers: ReadonlySet<string | null>,
 ): void {
   const others = (ledger.bySubject.get(subjectOf(operation)) ?? []).filter((other) => other !== operation);
-  // What an erasure takes is owed to nobody.
+  // What an erasure removes need not be there.
   if (isErasedOn(node, operation)) return;
   if (isEdit(operation)) {
     if (others.some((other) => ledger.hasSeen(other, operation))) return;

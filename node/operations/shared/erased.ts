@@ -50,7 +50,7 @@ export function erasedText(
   what: string,
   { finished_here: here, derived }: Readonly<Record<string, unknown>>,
 ): readonly string[] {
-  const rest = here === true ? '' : '; this node still overwrites what it held';
+  const rest = here === true ? '' : '; this node has not finished yet';
   const made =
     Array.isArray(derived) && derived.length > 0
       ? [`made from it, and still there: ${derived.join(', ')}`]

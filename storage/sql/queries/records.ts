@@ -65,7 +65,7 @@ interface Exported {
   readonly withheld: readonly string[];
 }
 
-/** True for a record that rules about reads keep from whoever exports: by its namespace, or by a memory that it names. */
+/** True for a record that rules about reads keep from the caller who exports, by its namespace or by a memory that it names. */
 function isKept(statements: Statements, kind: Kind, { row, image, withheld }: Exported): boolean {
   if (isWithheld({ withheld }, String(row.namespace))) return true;
   return kind.memoryMembers.some((member) => {

@@ -141,7 +141,7 @@ test('what the store is asked may wait no longer than the request, and writes no
       selfCheck: (cursor) => services.store.selfCheck(cursor),
       close: () => services.store.close(),
       query: (query, options = {}) => {
-        // A look at the rules of reads is a lookup, which waits for nobody.
+        // The query of the rules about reads is a lookup, which waits for no thread.
         if (query.kind !== 'rules-for-reads') seen.reads.push(options);
         return services.store.query(query, options);
       },
