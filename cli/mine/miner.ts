@@ -127,6 +127,9 @@ export class Miner {
       confidence: CONFIDENCE,
       source: `mine-${row.format}`,
       source_uri: row.uri,
+      // It is a conversation by itself.
+      conversation: row.uri,
+      turn: 0,
       tags: [`mine-${row.format}`],
       on_conflict: options.onConflict,
       metadata: metadataOf(row),

@@ -12,6 +12,7 @@ import {
 import * as limits from '../../protocol/base/limits.js';
 import { canonicalInstant } from '../../protocol/base/time.js';
 import { characters } from '../../protocol/base/utf8.js';
+import { CONVERSATION_BYTES_MAX, TURN_MAX } from '../../protocol/memory/conversation.js';
 import { KINDS, SCOPES, TIERS } from '../../protocol/memory/memory.js';
 
 /**
@@ -395,6 +396,19 @@ export const words = (bytesMax: number) =>
     .refine((value) => utf8Length(value) <= bytesMax, `must be at most ${bytesMax} bytes`)
     .refine((value) => !hasControlCharacter(value), 'must not hold control characters');
 
+/** The place of a memory in a conversation (`Spoken`). */
+export const spoken = {
+  conversation: words(CONVERSATION_BYTES_MAX)
+    .describe('Conversation that it is a part of; recall reads the turns around it')
+    .optional(),
+  turn: z
+    .int()
+    .min(0)
+    .max(TURN_MAX)
+    .describe('Its place in that conversation; the time of its creation unless given')
+    .optional(),
+} as const;
+
 /** A namespace for new records; the service's own are refused. */
 export const ordinaryNamespace = namespace.refine(
   (value) => !isReservedNamespace(value),
@@ -484,6 +498,8 @@ export const memoryOutput = z
     expires_at: z.string().optional(),
     valid_from: z.string().optional(),
     valid_until: z.string().optional(),
+    conversation: z.string().optional(),
+    turn: z.int().optional(),
     validity: z.enum(['ended', 'not_begun']).describe('Only of a memory that does not hold now').optional(),
     metadata: z.record(z.string(), z.unknown()),
     kind: z.string(),

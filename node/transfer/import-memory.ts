@@ -109,6 +109,8 @@ function memoryOf(call: ReadCall, row: z.output<typeof importedMemory.input>): M
     expires_at: row.expires_at ?? null,
     valid_from: row.valid_from ?? null,
     valid_until: row.valid_until ?? null,
+    conversation: row.conversation ?? null,
+    turn: row.turn ?? null,
     atomised_into: row.atomised_into ?? null,
     atom_of: row.atom_of ?? null,
     entity_id: row.entity_id ?? null,

@@ -30,6 +30,7 @@ export const importedMemory = {
     expires_at: fields.instant.optional(),
     valid_from: fields.instant.optional(),
     valid_until: fields.instant.optional(),
+    ...fields.spoken,
     metadata: fields.metadata.default({}),
     kind: fields.kind.default('observation'),
     reflection_depth: count.default(0),

@@ -31,6 +31,7 @@ import {
   type Settled,
   type Version,
 } from '../kinds/version.js';
+import { REPLICATED_CONVERSATION_BYTES_MAX, TURN_MAX } from './conversation.js';
 import { higherTier, KINDS, type Memory, TIERS } from './memory.js';
 
 const LOCAL_KEYS = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen'] as const;
@@ -65,6 +66,13 @@ const MEMBERS: Members<MemoryImage> = {
   expires_at: { accepts: isTextOrNull, admits: orNull(instant), default: null },
   valid_from: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
   valid_until: { accepts: isTextOrNull, admits: orNull(instant), default: null, later: true },
+  conversation: {
+    accepts: isTextOrNull,
+    admits: orNull(textOf(REPLICATED_CONVERSATION_BYTES_MAX)),
+    default: null,
+    later: true,
+  },
+  turn: { accepts: isIntegerOrNull, admits: orNull(isTurn), default: null, later: true },
   metadata: { accepts: isObject, admits: json, default: {} },
   kind: { accepts: oneOf(KINDS), default: 'observation' },
   reflection_depth: { accepts: isInteger, default: 0 },
@@ -114,6 +122,10 @@ function isVersion(value: unknown): boolean {
 
 function isBoundedVersion(value: unknown): boolean {
   return isVersion(value) && (value as number) <= limits.REPLICATED_VERSION_MAX;
+}
+
+function isTurn(value: unknown): boolean {
+  return isInteger(value) && (value as number) >= 0 && (value as number) <= TURN_MAX;
 }
 
 function isMemoryId(value: unknown): boolean {

@@ -78,6 +78,9 @@ export interface Memory {
   readonly valid_from: Instant | null;
   /** Until when what it says holds, the instant itself left out; null while it holds. */
   readonly valid_until: Instant | null;
+  /** The conversation that it is a part of, and its place there (`Spoken`). */
+  readonly conversation: string | null;
+  readonly turn: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly kind: Kind;
   readonly reflection_depth: number;
@@ -162,6 +165,8 @@ function shownCreation({ created_at, write_signature }: Memory): string {
 const OPTIONAL_KEYS = [
   'valid_from',
   'valid_until',
+  'conversation',
+  'turn',
   'source_uri',
   'source_span',
   'entity_id',

@@ -17,6 +17,8 @@ export function newMemory(now: string, given: Given & Partial<Memory>): Memory {
     expires_at: null,
     valid_from: null,
     valid_until: null,
+    conversation: null,
+    turn: null,
     kind: 'observation',
     reflection_depth: 0,
     atomised_into: null,

@@ -61,8 +61,8 @@ export interface RecallRequest extends RecallFilter {
   readonly limit: number;
   /** Rows with a lower score are dropped; absent for none. */
   readonly minScore?: number;
-  /** Where every row is dropped, the best ones come back all the same, down to this score. */
-  readonly weakScore?: number;
+  /** Cuts by the score that belongs to the weights, and marks the nearest rows as weak where none passes. */
+  readonly cut?: 'default';
   /** Rows that the caller's session has already recalled; they get a small boost. */
   readonly recalled?: readonly number[];
   /** Days after which recency halves, by tier; `none` ranks without recency; absent for the default. */
@@ -79,9 +79,9 @@ export interface RankedRow {
   readonly rid: number;
   /** How likely the row answers the query, 0 to 1; descending. */
   readonly score: number;
-  /** The evidence of its place as a share of the best row's, 0 to 1. */
-  readonly share: number;
   readonly foundBy: FoundBy;
+  /** True for a row that did not pass the cut and came all the same, because none did. */
+  readonly weak: boolean;
 }
 
 /** What a row has of a query: its words, its meaning, both, or neither but neighbours that do. */

@@ -30,6 +30,8 @@ export interface LexicalEvidence {
   readonly phrases: number;
   /** Sum of the telling weights of the query words in the best passage, together with title and tags. */
   readonly together: number;
+  /** Sum of the telling weights of the query words in title and tags. */
+  readonly named: number;
 }
 
 /**
@@ -119,6 +121,7 @@ export class LexicalScorer {
     this.#add(this.#matcher.match(title), weights.titleWeight);
     if (tags.length > 2) this.#add(this.#matcher.match(tags), weights.tagWeight);
     this.#noteNamed();
+    const named = this.#together;
     const body = this.#matcher.match(content);
     const length = 1 - weights.lengthPenalty + (weights.lengthPenalty * body.words) / this.#averageWords;
     this.#add(body, 1 / length);
@@ -136,7 +139,16 @@ export class LexicalScorer {
     }
     if (score > 0) score += weights.passage * this.#bestPassage(body);
     const together = this.#together;
-    return { words: score, covered, terms, near: this.#near, adjacent: this.#adjacent, phrases, together };
+    return {
+      words: score,
+      covered,
+      terms,
+      near: this.#near,
+      adjacent: this.#adjacent,
+      phrases,
+      together,
+      named,
+    };
   }
 
   /** Notes the terms found so far, in title and tags, and begins `together` with them. */

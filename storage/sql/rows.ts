@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../protocol/base/canonical-json.js';
 import { NO_REST, type Rest } from '../../protocol/kinds/payload.js';
 import type { Kind, Memory, MemoryRow, Tier } from '../../protocol/memory/memory.js';
-import { type ValidityState, validityAt } from '../../protocol/memory/validity.js';
+import { validityAt } from '../../protocol/memory/validity.js';
 import { DamagedRowError } from './damage.js';
 
 /** Columns of `memories` that form a MemoryRow, in insert order; `kind` is stored as `memory_kind`. */
@@ -147,29 +147,46 @@ function parsed(row: SqlRow): MemoryRow {
 }
 
 /** Members of a memory that came after the first format of its kind; they lie in `rest`, where an earlier release keeps them. */
-type LaterMembers = Pick<Memory, 'valid_from' | 'valid_until' | 'rest'>;
+type LaterMembers = Pick<Memory, 'valid_from' | 'valid_until' | 'conversation' | 'turn' | 'rest'>;
 
-const NO_LATER: LaterMembers = Object.freeze({ valid_from: null, valid_until: null, rest: NO_REST });
+const NO_LATER: LaterMembers = Object.freeze({
+  ...{ valid_from: null, valid_until: null, conversation: null, turn: null },
+  rest: NO_REST,
+});
 
 function laterFromSql(text: SqlValue): LaterMembers {
   const held = restFromSql(text);
   if (held === NO_REST) return NO_LATER;
-  const { valid_from = null, valid_until = null, ...rest } = held as Partial<LaterMembers>;
-  return { valid_from, valid_until, rest: Object.keys(rest).length === 0 ? NO_REST : (rest as Rest) };
+  const {
+    valid_from = null,
+    valid_until = null,
+    conversation = null,
+    turn = null,
+    ...rest
+  } = held as Partial<LaterMembers>;
+  const unknown = Object.keys(rest).length === 0 ? NO_REST : (rest as Rest);
+  return { valid_from, valid_until, conversation, turn, rest: unknown };
 }
 
-/** How a row stands at an instant, by the column of its later members. */
-export function validityOfRest(text: string, at: string): ValidityState {
+/** Whether a row holds at an instant, and is a turn of a conversation, by the column of its later members. */
+export function standingOf(text: string, at: string): { readonly holds: boolean; readonly spoken: boolean } {
+  if (text === '{}') return ORDINARY;
   try {
-    return validityAt(laterFromSql(text), at);
+    const later = laterFromSql(text);
+    return {
+      holds: validityAt(later, at) === 'valid',
+      spoken: later.conversation !== null && later.turn !== null,
+    };
   } catch {
-    return 'valid';
+    return ORDINARY;
   }
 }
 
-function laterToSql({ valid_from, valid_until, rest }: LaterMembers): string {
-  if (valid_from === null && valid_until === null) return restToSql(rest);
-  const set = Object.entries({ valid_from, valid_until }).filter(([, value]) => value !== null);
+const ORDINARY = Object.freeze({ holds: true, spoken: false });
+
+function laterToSql({ rest, ...later }: LaterMembers): string {
+  const set = Object.entries(later).filter(([, value]) => value !== null);
+  if (set.length === 0) return restToSql(rest);
   return restToSql({ ...rest, ...Object.fromEntries(set) });
 }
 

@@ -66,6 +66,12 @@ export const LINK_COLUMNS = {
   earlier: laterColumn('earlier', 'array'),
 } as const;
 
+/** The place of a memory in a conversation, which lies in `rest` among the later members; a query names it as its index does. */
+export const SPOKEN = {
+  conversation: "iif(json_valid(rest), rest ->> '$.conversation', NULL)",
+  turn: "iif(json_valid(rest), CAST(rest ->> '$.turn' AS INTEGER), NULL)",
+} as const;
+
 function laterColumn(name: string, type?: 'array'): string {
   const value = `rest ->> '$.${name}'`;
   const read = type === undefined ? value : `iif(json_type(rest, '$.${name}') = '${type}', ${value}, NULL)`;
@@ -113,6 +119,9 @@ CREATE INDEX memories_unembedded ON memories (rid) WHERE embed_state = 0;
 -- The reflections about an entity.
 CREATE INDEX memories_mentioned ON memories (mentioned_entity_id) WHERE mentioned_entity_id IS NOT NULL;
 CREATE INDEX memories_persona ON memories (entity_id, persona_version) WHERE persona_version IS NOT NULL;
+-- The turns of a conversation, in their order.
+CREATE INDEX memories_conversation ON memories
+  (${SPOKEN.conversation}, ns_id, owner_id, ${SPOKEN.turn}) WHERE ${SPOKEN.conversation} IS NOT NULL;
 CREATE INDEX memories_atoms ON memories (atom_of) WHERE atom_of IS NOT NULL;
 -- The messages to an agent, the newest first.
 CREATE INDEX memories_addressee ON memories

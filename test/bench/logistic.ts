@@ -5,7 +5,7 @@ export interface Observation {
   readonly weight: number;
 }
 
-const ROUNDS = 30;
+const ROUNDS = 15;
 
 /** Keeps weights small that the observations say little about. */
 const RIDGE = 1e-3;
@@ -13,30 +13,58 @@ const RIDGE = 1e-3;
 export const chanceOf = (weights: readonly number[], features: readonly number[]): number =>
   1 / (1 + Math.exp(-features.reduce((sum, feature, at) => sum + feature * weights[at]!, 0)));
 
-/** The weights of the logistic model with the greatest likelihood, by Newton's method; the ridge spares the first. */
-export function fitLogistic(observations: readonly Observation[]): number[] {
+/**
+ * The weights of the logistic model with the greatest likelihood, by Newton's method from `start`; the ridge spares the
+ * first.
+ */
+export function fitLogistic(observations: readonly Observation[], start?: readonly number[]): number[] {
   const size = observations[0]?.features.length ?? 0;
   const total = observations.reduce((sum, { weight }) => sum + weight, 0);
-  let weights = new Array<number>(size).fill(0);
+  const rows = observations.map(({ features, right, weight }) => ({
+    features: Float64Array.from(features),
+    ...{ right: right ? 1 : 0, weight },
+  }));
+  let weights = Float64Array.from({ length: size }, (_, at) => start?.[at] ?? 0);
   for (let round = 0; round < ROUNDS; round += 1) {
     const gradient = weights.map((weight, at) => (at === 0 ? 0 : -RIDGE * total * weight));
-    const hessian = weights.map((_, row) =>
-      weights.map((__, column) => (row === column ? (row === 0 ? 1e-9 : RIDGE) * total : 0)),
+    const hessian = Array.from({ length: size }, (_, at) => {
+      const row = new Float64Array(size);
+      row[at] = (at === 0 ? 1e-9 : RIDGE) * total;
+      return row;
+    });
+    for (const row of rows) addObservation(row, weights, gradient, hessian);
+    const full = hessian.map((row, at) =>
+      row.map((value, column) => (column < at ? hessian[column]![at]! : value)),
     );
-    for (const { features, right, weight } of observations) {
-      const guess = chanceOf(weights, features);
-      const error = weight * ((right ? 1 : 0) - guess);
-      const slope = weight * guess * (1 - guess);
-      for (const [row, feature] of features.entries()) {
-        gradient[row]! += error * feature;
-        for (const [column, other] of features.entries()) hessian[row]![column]! += slope * feature * other;
-      }
-    }
-    const step = solve(hessian, gradient);
+    const step = solve(
+      full.map((row) => [...row]),
+      [...gradient],
+    );
     weights = weights.map((weight, at) => weight + step[at]!);
-    if (Math.max(...step.map(Math.abs)) < 1e-6) break;
+    if (Math.max(...step.map(Math.abs)) < 1e-4) break;
   }
-  return weights;
+  return [...weights];
+}
+
+/** Adds what one observation says of the weights; of the symmetric matrix only the upper half. */
+function addObservation(
+  { features, right, weight }: { features: Float64Array; right: number; weight: number },
+  weights: Float64Array,
+  gradient: Float64Array,
+  hessian: readonly Float64Array[],
+): void {
+  const size = features.length;
+  let sum = 0;
+  for (let at = 0; at < size; at++) sum += features[at]! * weights[at]!;
+  const guess = 1 / (1 + Math.exp(-sum));
+  const error = weight * (right - guess);
+  const slope = weight * guess * (1 - guess);
+  for (let at = 0; at < size; at++) {
+    gradient[at]! += error * features[at]!;
+    const scaled = slope * features[at]!;
+    const row = hessian[at]!;
+    for (let column = at; column < size; column++) row[column]! += scaled * features[column]!;
+  }
 }
 
 /** Solves a small system of linear equations by elimination. */

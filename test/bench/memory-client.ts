@@ -90,8 +90,17 @@ export class MemoryClient {
     return new MemoryClient(services, semantics, () => node.close());
   }
 
-  async store(namespace: string, title: string, content: string): Promise<void> {
-    await this.call(memoryStore, { namespace, title, content }, this.services);
+  async store(
+    namespace: string,
+    title: string,
+    content: string,
+    also: { readonly tags?: readonly string[]; readonly conversation?: string; readonly turn?: number } = {},
+  ): Promise<void> {
+    await this.call(
+      memoryStore,
+      { namespace, title, content, on_conflict: 'version', ...also },
+      this.services,
+    );
   }
 
   /** Embeds everything that has no vector yet. */

@@ -39,6 +39,8 @@ export interface BenchOptions {
   readonly storeUrl: string | null;
   /** Profiles of daemons and MCP servers are written here. */
   readonly cpuProf: string | null;
+  /** Writes what a benchmark fitted into the source. */
+  readonly write: boolean;
   /** Runs of each build that `compare` makes. */
   readonly pairs: number;
 }
@@ -102,6 +104,7 @@ export function parseOptions(
       folder: values.folder ?? null,
       storeUrl: values['store-url'] ?? null,
       cpuProf: values['cpu-prof'] ?? null,
+      write: values.write ?? false,
       pairs: pairsOf(values.pairs ?? '3'),
     },
   };
@@ -131,6 +134,7 @@ function parse(argv: readonly string[]) {
         folder: { type: 'string' },
         'store-url': { type: 'string' },
         'cpu-prof': { type: 'string' },
+        write: { type: 'boolean' },
         pairs: { type: 'string' },
       },
     });

@@ -7,7 +7,13 @@ import { UsageError } from './options.js';
 export interface Collection {
   readonly namespace: string;
   /** In the order of storing. Titles are unique; several may stand for one key. */
-  readonly memories: readonly { readonly key: string; readonly title: string; readonly content: string }[];
+  readonly memories: readonly {
+    readonly key: string;
+    readonly title: string;
+    readonly content: string;
+    readonly conversation: string;
+    readonly turn: number;
+  }[];
   readonly questions: readonly { readonly text: string; readonly evidence: readonly string[] }[];
 }
 
@@ -123,7 +129,10 @@ function fromLongMemEval(entry: z.output<typeof longMemEvalSchema>[number]): Con
   };
 }
 
-/** Shapes a conversation for a task, as a plain client would store it. */
+/**
+ * Shapes a conversation for a task: each turn as a captured one is stored, each session as a mined one, which is a conversation
+ * by itself.
+ */
 export function collectionFor(conversation: Conversation, number: number, task: Task): Collection {
   const memories = conversation.sessions.flatMap((session) =>
     task === 'session' ? sessionMemories(session) : turnMemories(session),
@@ -141,10 +150,13 @@ function sessionMemories({ key, number, date, turns }: Session) {
   const lines = turns.map(({ speaker, text }) => `${speaker}: ${text}`);
   const parts = partsOf(lines.join('\n'));
   const dated = date === '' ? `Session ${number}` : `Session ${number} (${date})`;
-  return parts.map((content, at) => ({ key, title: at === 0 ? dated : `${dated} part ${at + 1}`, content }));
+  return parts.map((content, at) => ({
+    ...{ key, title: at === 0 ? dated : `${dated} part ${at + 1}`, content },
+    ...{ conversation: key, turn: at },
+  }));
 }
 
-function turnMemories({ number, date, turns }: Session) {
+function turnMemories({ key: conversation, number, date, turns }: Session) {
   // `8:18 pm on 6 July, 2023`: the day is what people name.
   const day = date.replace(/^.* on /, '').replace(',', '');
   return turns.flatMap(({ key, speaker, text }, at) =>
@@ -152,6 +164,8 @@ function turnMemories({ number, date, turns }: Session) {
       key,
       title: `Session ${number} turn ${at + 1}${day === '' ? '' : ` (${day})`} ${speaker}${part === 0 ? '' : ` part ${part + 1}`}`,
       content,
+      conversation,
+      turn: at,
     })),
   );
 }

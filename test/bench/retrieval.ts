@@ -64,8 +64,8 @@ async function runTask(
   await timed('store', async () => {
     let done = 0;
     for (const { namespace, memories } of collections) {
-      for (const { title, content } of memories) {
-        await client.store(namespace, title, content);
+      for (const { title, content, conversation, turn } of memories) {
+        await client.store(namespace, title, content, { conversation, turn });
         done += 1;
         progress.at(done, total);
       }

@@ -1,239 +1,237 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RECALL_LIMIT } from '../../protocol/base/limits.js';
 import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
-import {
-  type AnswerEvidence,
-  featuresOf,
-  likelihood,
-  RECALL_MIN_SCORE,
-  rowScore,
-} from '../../protocol/ranking/likelihood.js';
-import { judgedAnswer } from '../../storage/sql/recall/recall.js';
+import { ROW_SORTS, type RowSort } from '../../protocol/ranking/evidence.js';
+import { likelihood, logOdds } from '../../protocol/ranking/likelihood.js';
+import { judgedFeatures } from '../../storage/sql/recall/recall.js';
 import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
 import type { SqliteConnection } from '../../storage/sqlite/sqlite-connection.js';
 import type { Bench, BenchContext } from './bench.js';
 import { chanceOf, fitLogistic, type Observation } from './logistic.js';
 import { MemoryClient } from './memory-client.js';
-import { separation } from './notes.js';
+import { type Question, type QuestionSet, questionSets } from './question-sets.js';
 import type { BenchResult } from './report.js';
-import { FOLDS, joined, type Question, type QuestionSet, questionSets } from './score-questions.js';
-import { rounded } from './statistics.js';
+import { type Judged, reportOf } from './score-report.js';
 
-/** How many questions a long query joins. */
-const JOINED = 3;
-
-/** What the score of a recall is worth, and the weights that a fit to the questions would give it. */
+/** What the score of a recall is worth, and the weights that a fit to the questions gives it. */
 export const scoreBench: Bench = {
   name: 'score',
-  summary: 'Whether the score of recall tells answers from others; fits its weights.',
-  usage: '[file in the format of LoCoMo or LongMemEval] [--questions <n of each set>]',
+  summary: 'Whether the score of recall is the likelihood that a row answers; fits its weights.',
+  usage: '[file in the format of LoCoMo or LongMemEval] [--questions <n of each set>] [--write]',
   run: runScore,
 };
 
-type Mode = 'hybrid' | 'keyword';
+export type Mode = 'hybrid' | 'words';
+const MODES: readonly Mode[] = ['hybrid', 'words'];
 
-/** A question with its answer. */
-interface Asked {
-  readonly source: string;
+const FITTED_FILE = new URL('../../../protocol/ranking/fitted-weights.ts', import.meta.url);
+
+/** Rows of an answer that are judged; those behind them never come to the front. */
+const ROWS_MAX = 60;
+
+/** A question with the rows that may answer it. */
+export interface Asked {
+  readonly set: QuestionSet;
   readonly mode: Mode;
   readonly question: Question;
-  readonly evidence: AnswerEvidence;
-  readonly rows: readonly { readonly right: boolean; readonly share: number }[];
+  readonly rows: readonly {
+    readonly key: string;
+    readonly sort: RowSort;
+    readonly features: readonly number[];
+    readonly right: boolean;
+  }[];
 }
 
-type Judge = (evidence: AnswerEvidence, fold: number) => number;
-
-/** What a fit calls likely enough, by words only and with meaning; it is moved to the cut, so that one cut serves both. */
-const FITTED_CUTS = { words_only: 0.17, with_meaning: 0.25 } as const;
-type Model = keyof typeof FITTED_CUTS;
-const modelOf = ({ standing }: AnswerEvidence): Model => (standing === null ? 'words_only' : 'with_meaning');
-
 async function runScore({ options, args, progress, workspace }: BenchContext): Promise<BenchResult> {
-  const short = questionSets(args[0]);
-  const sets = [
-    ...short,
-    ...short
-      .filter(({ source }) => source !== 'session' && source !== 'turn')
-      .map((set) => joined(set, JOINED)),
-  ];
+  const sets = questionSets(args[0]);
   const home = workspace.folder();
   const client = await MemoryClient.open(home, options.keyword);
   const database = openSqlite(join(home, 'mnemesh.db'), { readonly: true });
   try {
     progress.step('score: storing and embedding');
-    // Rows of a fresh database are numbered in the order of storing.
-    const titles: string[] = [''];
-    for (const { namespace, memories } of short) {
-      for (const { title, content } of memories) {
-        await client.store(namespace, title, content);
-        titles.push(title);
-      }
+    for (const { namespace, memories } of sets) {
+      for (const { key: _key, title, content, ...also } of memories)
+        await client.store(namespace, title, content, also);
     }
     await client.embedAll((done, total) => progress.at(done, total));
+    const most = options.questionsMax ?? (options.quick ? 20 : Number.POSITIVE_INFINITY);
     const asked: Asked[] = [];
     for (const set of sets) {
       progress.step(`score: ${set.source}`);
-      asked.push(
-        ...(await ask(client, database, set, titles, options.questionsMax ?? (options.quick ? 20 : null))),
-      );
+      asked.push(...(await ask(client, database, set, most)));
     }
-    return report(asked);
+    progress.step('score: fitting');
+    return scoreOf(asked, options.write);
   } finally {
     database.close();
     await client.close();
   }
 }
 
-async function ask(
+/** The figures of the score as it is, and of a fit that was held back from each set; with `write` the fit goes to the source. */
+export function scoreOf(asked: readonly Asked[], write: boolean): BenchResult {
+  const now = asked.map((one) =>
+    judgedBy(one, (features, sort) => likelihood(logOdds(features, sort, one.mode === 'hybrid'))),
+  );
+  const fits = new Map<string, (name: string) => readonly number[]>();
+  const weights = Object.fromEntries(
+    ROW_SORTS.map((sort) => [
+      sort,
+      Object.fromEntries(
+        MODES.map((mode) => {
+          const fit = heldBack(asked, sort, mode);
+          fits.set(`${sort} ${mode}`, fit.without);
+          return [mode, fit.all];
+        }),
+      ),
+    ]),
+  );
+  const cross = asked.map((one) =>
+    judgedBy(one, (features, sort) => chanceOf(fits.get(`${sort} ${one.mode}`)!(one.set.source), features)),
+  );
+  if (write) writeFileSync(FITTED_FILE, sourceOf(weights));
+  const result = reportOf(now, cross);
+  return { ...result, json: { ...(result.json as object), weights } };
+}
+
+export async function ask(
   client: MemoryClient,
   database: SqliteConnection,
-  { source, namespace, questions }: QuestionSet,
-  titles: readonly string[],
-  most: number | null,
+  set: QuestionSet,
+  most: number,
 ): Promise<Asked[]> {
   const asked: Asked[] = [];
   const now = new Date().toISOString();
-  for (const question of sample(questions, most)) {
-    const nearest = await client.nearest(namespace, question.text);
-    const answerOf = (vectors: VectorEvidence | null) => {
-      const judged = judgedAnswer(database, {
-        query: question.text,
-        namespace,
-        limit: RECALL_LIMIT,
+  const keys = keysOf(database, set);
+  for (const question of sample(set.questions, most)) {
+    const nearest = await client.nearest(set.namespace, question.text);
+    const rowsOf = (vectors: VectorEvidence | null) =>
+      judgedFeatures(database, {
+        ...{ query: question.text, namespace: set.namespace, limit: RECALL_LIMIT, now, vectors },
         viewer: { all: true, agentId: null, asNamespace: null },
-        now,
-        vectors,
         ...{ tags: [], since: null, until: null, kinds: null },
-      });
-      const isRight = (rid: number) => question.right.includes(titles[rid]!);
-      const rows = judged.rows.map(({ rid, share }) => ({ right: isRight(rid), share }));
-      return { source, question, evidence: judged.evidence, rows };
-    };
-    // A query that the embedder cannot read is answered by words in both modes.
-    const keyword = answerOf(null);
-    asked.push({ mode: 'hybrid', ...(nearest === null ? keyword : answerOf(nearest)) });
-    asked.push({ mode: 'keyword', ...keyword });
+      })
+        .slice(0, ROWS_MAX)
+        .map(({ rid, sort, features }) => {
+          const key = keys.get(rid) ?? '';
+          return { key, sort, features, right: question.right.includes(key) };
+        });
+    if (nearest !== null) asked.push({ set, mode: 'hybrid', question, rows: rowsOf(nearest) });
+    asked.push({ set, mode: 'words', question, rows: rowsOf(null) });
   }
   return asked;
 }
 
+/** The key of each row of a set, by its text. */
+function keysOf(database: SqliteConnection, { namespace, memories }: QuestionSet): Map<number, string> {
+  const byText = new Map(memories.map(({ key, title, content }) => [`${title}\n${content}`, key]));
+  const byContent = new Map(memories.map(({ key, content }) => [content, key]));
+  const rows = database
+    .prepare<[string], { rid: number; title: string; content: string }>(
+      'SELECT rid, title, content FROM memories WHERE namespace = ?',
+    )
+    .all(namespace);
+  return new Map(
+    rows.map(({ rid, title, content }) => [
+      rid,
+      byText.get(`${title}\n${content}`) ?? byContent.get(content) ?? '',
+    ]),
+  );
+}
+
 /** About `most` questions with an answer and half as many without one, spread over all. */
-function sample(questions: readonly Question[], most: number | null): Question[] {
+function sample(questions: readonly Question[], most: number): Question[] {
   return [true, false].flatMap((answerable) => {
     const own = questions.filter(({ right }) => right.length > 0 === answerable);
-    const step = most === null ? 1 : Math.max(1, Math.floor(own.length / (answerable ? most : most / 2)));
+    const step = Math.max(1, Math.floor(own.length / (answerable ? most : most / 2)));
     return own.filter((_, at) => at % step === 0);
   });
 }
 
 /**
- * Every source weighs the same, with two exceptions: every paraphrase is answered without a common word, which is rare, and
- * questions of other conversations give themselves away by their names.
+ * What a question of a set counts. The stores in `fixtures/stores` ask on purpose what is hard: many paraphrases without a common
+ * word, and questions without an answer in the words of notes. Every paraphrase has an answer. Both are rarer where people ask.
  */
-function weightOf({ source, question }: Asked): number {
-  if (source === 'session' || source === 'turn') return question.right.length > 0 ? 1 : 0;
-  return (source.startsWith('paraphrase') ? 0.15 : 1) * (source.endsWith('long') ? 0.3 : 1);
+function weightOf({ set: { source, sort }, question }: Asked): number {
+  if (sort === 'session' || sort === 'turn') return question.right.length > 0 ? 1 : 0.3;
+  if (source === 'notes' || source === 'languages') return 1;
+  return source === 'paraphrases' ? 0.3 : HARD_WEIGHT;
 }
+const HARD_WEIGHT = 0.2;
 
-function observations(asked: readonly Asked[]): (Observation & { readonly fold: number })[] {
-  const sizes = new Map<string, number>();
-  const keyOf = ({ source, mode }: Asked) => `${source} ${mode}`;
-  for (const one of asked) sizes.set(keyOf(one), (sizes.get(keyOf(one)) ?? 0) + 1);
-  return asked.map((one) => ({
-    fold: one.question.fold,
-    right: one.rows.some(({ right }) => right),
-    features: featuresOf(one.evidence),
-    weight: (1000 * weightOf(one)) / sizes.get(keyOf(one))!,
-  }));
-}
-
-const logit = (share: number): number => Math.log(share / (1 - share));
-
-function fit(some: readonly Observation[], model: Model): number[] {
-  const [first, ...others] = fitLogistic(some);
-  return [first! + logit(RECALL_MIN_SCORE) - logit(FITTED_CUTS[model]), ...others];
-}
-
-/** A judge whose weights for a fold were fitted to the other folds, and the weights of all folds together. */
-function fitted(asked: readonly Asked[]): { judge: Judge; weights: Record<Model, readonly number[]> } {
-  const fitsOf = (model: Model) => {
-    const all = observations(asked.filter(({ evidence }) => modelOf(evidence) === model));
-    const folds = Array.from({ length: FOLDS }, (_, fold) =>
-      all.length === 0
-        ? []
-        : fit(
-            all.filter((one) => one.fold !== fold),
-            model,
-          ),
-    );
-    return { folds, all: all.length === 0 ? [] : fit(all, model).map((weight) => rounded(weight, 2)) };
-  };
-  const fits = { words_only: fitsOf('words_only'), with_meaning: fitsOf('with_meaning') };
-  return {
-    judge: (evidence, fold) => chanceOf(fits[modelOf(evidence)].folds[fold]!, featuresOf(evidence)),
-    weights: { words_only: fits.words_only.all, with_meaning: fits.with_meaning.all },
-  };
-}
-
-/** The figures of one set of questions under one judge, with answers cut at the default. */
-function figuresOf(asked: readonly Asked[], judge: Judge) {
-  const judged = asked.map(({ question, evidence, rows }) => ({
-    answerable: question.right.length > 0,
-    rows: rows.map(({ right, share }) => ({ right, score: rowScore(judge(evidence, question.fold), share) })),
-  }));
-  const answerable = judged.filter((one) => one.answerable);
-  const others = judged.filter((one) => !one.answerable);
-  const tops = (some: typeof judged) =>
-    some.map(({ rows }) => Math.max(0, ...rows.map(({ score }) => score)));
-  const right = answerable.flatMap(({ rows }) => rows.filter((row) => row.right));
-  const kept = right.filter(({ score }) => score >= RECALL_MIN_SCORE).length;
-  const filling = others.reduce(
-    (sum, { rows }) => sum + rows.filter(({ score }) => score >= RECALL_MIN_SCORE).length,
-    0,
+/** The weights that are fitted to all sets, and for each set those that were fitted to the others. */
+function heldBack(asked: readonly Asked[], sort: RowSort, mode: Mode) {
+  const own = asked.filter((one) => one.mode === mode && one.set.fitted);
+  const observed = own.flatMap((one) =>
+    one.rows
+      .filter((row) => row.sort === sort)
+      .map(({ right, features }): Observation & { readonly source: string } => ({
+        ...{ right, features, weight: weightOf(one), source: groupOf(one.set) },
+      })),
   );
+  const whole = fit(observed);
+  const all = whole.weights.map((weight) => Math.round(weight * 1e3) / 1e3);
+  const sources = new Set(observed.map(({ source }) => source));
+  const without = new Map<string, readonly number[]>();
+  for (const source of sources) {
+    const others = observed.filter((one) => one.source !== source);
+    without.set(source, fit(others, whole.scaled).weights);
+  }
+  return { all, without: (source: string) => without.get(groupName(source)) ?? all };
+}
+
+/** Sessions and turns of one conversation are held back together. */
+const groupName = (source: string): string => source.replace(/^(?:session|turn) /, 'conversation ');
+const groupOf = ({ source }: QuestionSet): string => groupName(source);
+
+/** A fit whose ridge treats all features alike; `scaled` are its weights before they are brought to the scale of the features. */
+function fit(observed: readonly Observation[], start?: readonly number[]) {
+  const size = observed[0]?.features.length ?? 0;
+  if (size === 0 || !observed.some(({ right }) => right)) return { weights: [], scaled: [] };
+  const total = observed.reduce((sum, { weight }) => sum + weight, 0);
+  const mean = new Array<number>(size).fill(0);
+  const square = new Array<number>(size).fill(0);
+  for (const { features, weight } of observed) {
+    for (const [at, feature] of features.entries()) {
+      mean[at]! += (weight * feature) / total;
+      square[at]! += (weight * feature * feature) / total;
+    }
+  }
+  const spread = mean.map((value, at) =>
+    at === 0 ? 1 : Math.sqrt(Math.max(1e-6, square[at]! - value ** 2)),
+  );
+  const scaled = fitLogistic(
+    observed.map(({ features, ...rest }) => ({
+      ...rest,
+      features: features.map((feature, at) => (at === 0 ? 1 : (feature - mean[at]!) / spread[at]!)),
+    })),
+    start,
+  );
+  const weights = scaled.map((weight, at) => weight / spread[at]!);
+  weights[0] =
+    scaled[0]! - weights.reduce((sum, weight, at) => (at === 0 ? sum : sum + weight * mean[at]!), 0);
+  return { weights, scaled };
+}
+
+function judgedBy(
+  { set, mode, question, rows }: Asked,
+  judge: (features: readonly number[], sort: RowSort) => number,
+): Judged {
   return {
-    questions: [answerable.length, others.length],
-    auc: others.length === 0 ? null : rounded(separation(tops(answerable), tops(others)), 3),
-    rows: others.length === 0 ? null : rounded(filling / others.length, 2),
-    kept: right.length === 0 ? null : rounded((100 * kept) / right.length, 1),
+    ...{ source: set.source, sort: set.sort, mode, wanted: question.right.length },
+    rows: rows
+      .map(({ key, sort, features, right }) => ({ key, sort, right, score: judge(features, sort) }))
+      .sort((left, right) => right.score - left.score),
   };
 }
 
-function report(asked: readonly Asked[]): BenchResult {
-  const { judge, weights } = fitted(asked);
-  const groups = [...new Set(asked.map(({ source, mode }) => `${source}\n${mode}`))].map((key) => {
-    const [source, mode] = key.split('\n') as [string, Mode];
-    const own = asked.filter((one) => one.source === source && one.mode === mode);
-    return { source, mode, now: figuresOf(own, likelihood), cross: figuresOf(own, judge) };
-  });
-  const cell = (value: number | null) => (value === null ? '' : String(value));
-  return {
-    tables: [
-      {
-        title: `score: as it is, and in ${FOLDS}-fold cross-validation of a new fit`,
-        columns: [
-          'questions',
-          'mode',
-          'AUC',
-          'rows',
-          'kept %',
-          'AUC, fit',
-          'rows, fit',
-          'kept %, fit',
-          'answered',
-          'not',
-        ],
-        rows: groups.map(({ source, mode, now, cross }) => [
-          ...[source, mode, cell(now.auc), cell(now.rows), cell(now.kept)],
-          ...[cell(cross.auc), cell(cross.rows), cell(cross.kept), ...now.questions],
-        ]),
-        notes: [
-          'AUC: how often an answered question has a higher top score than one without an answer',
-          `rows: for a question without an answer; kept: right rows that pass the cut of ${RECALL_MIN_SCORE}`,
-          ...Object.entries(weights).map(([name, own]) => `${name}: ${own.join(', ')}`),
-        ],
-      },
-    ],
-    json: { groups, weights },
-  };
-}
+const sourceOf = (weights: unknown): string =>
+  `import type { RowSort } from './evidence.js';
+
+/** A weight for each number of \`featuresOf\`, by words only and with vectors. */
+export type FittedWeights = Readonly<Record<RowSort, Readonly<Record<'words' | 'hybrid', readonly number[]>>>>;
+
+/** Fitted by \`npm run bench -- score <file of LoCoMo> --write\`, and changed by nothing else. */
+export const FITTED: FittedWeights = ${JSON.stringify(weights)};
+`;

@@ -22,7 +22,7 @@ import { histories, shapeOf, valuesOf } from '../support/version-sets.js';
 
 /** Members that came after the first format of their kind. */
 const LATER: Readonly<Record<string, readonly string[]>> = {
-  memory: ['valid_from', 'valid_until'],
+  memory: ['conversation', 'turn', 'valid_from', 'valid_until'],
   link: ['believed_from', 'believed_until', 'earlier', 'public_key', 'retired_at'],
   standard: ['governance', 'operator_set'],
   adoption: [],

@@ -30,7 +30,7 @@ export interface KindFacts {
   readonly id: string | null;
 }
 
-const MEMORY_LATER: Json = { valid_from: null, valid_until: null };
+const MEMORY_LATER: Json = { valid_from: null, valid_until: null, conversation: null, turn: null };
 
 const MEMORY_IMAGE: Json = {
   ...{ id: '', namespace: '', title: '', content: '', source: 'api', created_at: '', updated_at: '' },

@@ -4,7 +4,7 @@ import type { Viewer } from '../../../protocol/base/viewer.js';
 import { type MemoryJson, type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
 import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import { validityMark } from '../../../protocol/memory/validity.js';
-import { RECALL_MIN_SCORE, WEAK_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
+import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
 import type { HalfLives } from '../../../protocol/ranking/weights.js';
 import type { Answers } from '../../../protocol/release.js';
 import type { Settings } from '../../config/settings.js';
@@ -149,7 +149,7 @@ async function recall(call: ReadCall, input: RecallInput) {
   return ok({
     memories: memories.map((memory, index) => {
       const shown = withText(memoryJson(memory), texts[index]!, input.content);
-      const weak = isWeak(rows[index]!, input) ? { weak: true } : {};
+      const weak = rows[index]!.weak ? { weak: true } : {};
       const found = isVerbose(input) ? { found_by: rows[index]!.foundBy } : {};
       return {
         ...shown,
@@ -223,9 +223,8 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
     query,
     namespace,
     limit,
-    minScore: minScoreOf(input),
     // Who names a least score gets no row below it.
-    ...(input.min_score === undefined ? { weakScore: WEAK_MIN_SCORE } : {}),
+    ...(input.min_score === undefined ? { cut: 'default' } : { minScore: input.min_score }),
     recalled,
     recency: recencyOf(call.services.settings),
     viewer,
@@ -310,15 +309,11 @@ function noteOf(
   if (first === undefined) {
     const below = `; ${belowMinScore} scored below ${minScoreOf(input)}, and min_score 0 returns them`;
     notes.push(`no memory answers this${belowMinScore === 0 ? '' : below}`);
-  } else if (isWeak(first, input)) {
+  } else if (first.weak) {
     notes.push('no memory surely answers this; the rows are weak, the nearest that there are');
   }
   return notes.length === 0 ? {} : { note: notes.join('; ') };
 }
-
-/** A row that did not pass the cut and came all the same, because no row did. */
-const isWeak = ({ score }: { readonly score: number }, input: RecallInput): boolean =>
-  score < minScoreOf(input);
 
 const minScoreOf = (input: RecallInput): number => input.min_score ?? RECALL_MIN_SCORE;
 

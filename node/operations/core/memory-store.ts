@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { nearDuplicatesRound, reviewFromStart } from '../../../actors/maintenance/near-duplicates.js';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import { instantAfter } from '../../../protocol/base/time.js';
+import { spokenOf } from '../../../protocol/memory/conversation.js';
 import { KINDS, type Memory } from '../../../protocol/memory/memory.js';
 import { newMemory as blankMemory } from '../../../protocol/memory/new-memory.js';
 import { ON_CONFLICT } from '../../../protocol/memory/on-conflict.js';
@@ -38,6 +39,7 @@ const input = z.object({
     .describe('When it expires, RFC 3339; its tier says unless given')
     .optional(),
   ...fields.validity,
+  ...fields.spoken,
   metadata: fields.metadata.default({}),
   agent_id: fields.agentId.describe('Author; the caller unless given').optional(),
   scope: fields.scope.optional(),
@@ -121,7 +123,7 @@ export const memoryStore = defineOperation({
     description:
       'Save something to remember in later sessions: make a note of a fact, decision, preference, result or lesson. Answers its id and notes that say nearly the same. To change a note, store it again under its title with on_conflict "merge".',
     lines: { title: 'A phrase that a search would use, unique in its namespace' },
-    omit: ['ttl_secs', 'sign', 'entity_id', 'detect_conflicts'],
+    omit: ['ttl_secs', 'sign', 'entity_id', 'detect_conflicts', 'conversation', 'turn'],
     aliases: { memory_kind: 'kind' },
   },
   cli: {
@@ -323,6 +325,7 @@ function newMemory(call: Call, input: Input, owner: string, expiresAt: string | 
     source: input.source ?? SOURCES[call.surface],
     expires_at: expiresAt,
     ...validityOf(input),
+    ...spokenOf(input, call.nowMs),
     metadata: {
       ...callersMetadata(input.metadata),
       agent_id: owner,

@@ -27,8 +27,9 @@ export const recallInput = z.object({
     .min(0)
     .max(1)
     .optional()
-    .meta({ default: RECALL_MIN_SCORE })
-    .describe('Only rows at least this likely to answer; 0 for every row'),
+    .describe(
+      `Only rows at least this likely to answer, 0 for every row; ${RECALL_MIN_SCORE} unless given, and less for turns of a conversation`,
+    ),
   tags: fields.tagFilter.optional(),
   since: fields.pastBegin.describe('Only memories created since this RFC 3339 instant').optional(),
   until: fields.pastEnd.describe('Only memories created until this RFC 3339 instant').optional(),

@@ -3,6 +3,7 @@ import type { Crypto, Random } from '../../../protocol/base/seams.js';
 import { instantAfter } from '../../../protocol/base/time.js';
 import type { Viewer } from '../../../protocol/base/viewer.js';
 import { NO_REST } from '../../../protocol/kinds/payload.js';
+import { sessionConversation } from '../../../protocol/memory/conversation.js';
 import type { Memory } from '../../../protocol/memory/memory.js';
 import { newMemory } from '../../../protocol/memory/new-memory.js';
 import { blobId } from '../../../protocol/transcripts/blob-kind.js';
@@ -62,6 +63,7 @@ export function turnCommand(turn: Turn, parts: Parts): CaptureTurn {
     kind: 'capture-turn',
     memory: newMemory(now, {
       ...{ id, namespace, tier: 'long', content: tellable(content), created_at: createdAt, ...told },
+      ...{ conversation: sessionConversation(host_kind, host_session_id), turn: host_turn_index },
       metadata: { ...told.metadata, agent_id: agentId, attest_level: 'claimed' },
     }),
     transcript: {

@@ -31,8 +31,8 @@ export function readRanked(
     ...ranked,
     ...leftOut,
     rows: rows.map((memory) => {
-      const { score = 0, share = 0, foundBy = 'neighbours' } = byRid.get(memory.rid) ?? {};
-      return { memory, score, share, foundBy };
+      const { score = 0, foundBy = 'neighbours', weak = false } = byRid.get(memory.rid) ?? {};
+      return { memory, score, foundBy, weak };
     }),
     truncated,
   };

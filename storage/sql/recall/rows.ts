@@ -3,7 +3,8 @@ import type { Instant } from '../../../protocol/base/meanings.js';
 import { AGENTS_NAMESPACE } from '../../../protocol/identity/agent.js';
 import type { RecallRequest } from '../../../protocol/memory/recall-request.js';
 import type { Connection } from '../connection.js';
-import { validityOfRest } from '../rows.js';
+import { standingOf } from '../rows.js';
+import { SPOKEN } from '../schema.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import { recallFilters } from './filters.js';
 import { WIDENED_ROWS } from './postings.js';
@@ -16,12 +17,16 @@ export interface LoadedRow {
   readonly namespace: number;
   readonly title: string;
   readonly content: string;
+  /** Characters of the content, also where that was not read. */
+  readonly letters: number;
   /** JSON text. */
   readonly tags: string;
   readonly tier: string;
   readonly priority: number;
   readonly confidence: number;
   readonly createdAt: Instant;
+  /** True for a turn of a conversation. */
+  readonly spoken: boolean;
   /** False for a row that has ended, or not begun. */
   readonly holds: boolean;
   /**
@@ -31,7 +36,20 @@ export interface LoadedRow {
   readonly passes: boolean;
 }
 
-type RawRow = [number, number, string, string, string, string, number, number, string, number, string];
+type RawRow = [
+  number,
+  number,
+  string,
+  string,
+  string,
+  string,
+  number,
+  number,
+  string,
+  number,
+  string,
+  number,
+];
 
 /** Rows with one title, in as many namespaces. */
 const TITLED_ROWS_MAX = 16;
@@ -85,7 +103,7 @@ export class RowReader {
   load(rids: readonly number[], { passing = false, content = true } = {}): LoadedRow[] {
     if (rids.length === 0) return [];
     const sql = `SELECT memory.rid, memory.ns_id, memory.title, ${content ? 'memory.content' : "''"}, memory.tags, memory.tier, memory.priority,
-        memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}, memory.rest
+        memory.confidence, memory.created_at, ${passing ? '1' : this.#unsure.sql}, memory.rest, length(memory.content)
       FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)
       WHERE ${this.#gate.sql}${passing ? ` AND ${this.#unsure.sql}` : ''}`;
     const rows = statement(this.#database, sql, 'raw').all({
@@ -101,12 +119,13 @@ export class RowReader {
         namespace: row[1],
         title: row[2],
         content: row[3],
+        letters: row[11],
         tags: row[4],
         tier: row[5],
         priority: row[6],
         confidence: row[7],
         createdAt: row[8],
-        holds: row[10] === '{}' || validityOfRest(row[10], this.#now) === 'valid',
+        ...standingOf(row[10], this.#now),
         passes: row[9] === 1,
       });
     }
@@ -124,20 +143,22 @@ export class RowReader {
     }) as number[];
   }
 
-  /** For each row, its neighbours in its namespace and itself between them, in the order of the rows. */
+  /** Each turn of a conversation between those before and after it, in their order. */
   chains(rids: readonly number[], distance: number): number[][] {
-    const side = (order: 'rid < memory.rid ORDER BY rid DESC' | 'rid > memory.rid ORDER BY rid') =>
-      `(SELECT group_concat(rid) FROM (SELECT rid FROM memories WHERE ns_id = memory.ns_id AND ${order} LIMIT @distance))`;
-    const sql = `SELECT memory.rid, ${side('rid < memory.rid ORDER BY rid DESC')}, ${side('rid > memory.rid ORDER BY rid')}
-      FROM json_each(@rids) AS listed CROSS JOIN memories AS memory ON memory.rid = CAST(listed.value AS INTEGER)`;
+    if (rids.length === 0) return [];
+    const side = (order: '<' | '>') =>
+      `(SELECT group_concat(rid) FROM (SELECT rid FROM memories WHERE ${SPOKEN.conversation} = memory.conversation
+        AND ns_id = memory.ns_id AND owner_id = memory.owner_id AND ${SPOKEN.turn} ${order} memory.turn
+        ORDER BY ${SPOKEN.turn} ${order === '<' ? 'DESC' : 'ASC'} LIMIT @distance))`;
+    const sql = `SELECT memory.rid, ${side('<')}, ${side('>')}
+      FROM (SELECT rid, ns_id, owner_id, ${SPOKEN.conversation} AS conversation, ${SPOKEN.turn} AS turn
+        FROM json_each(@rids) AS listed CROSS JOIN memories ON rid = CAST(listed.value AS INTEGER)) AS memory`;
     const rows = statement(this.#database, sql, 'raw').all({
       rids: `[${rids.join(',')}]`,
       distance,
     }) as [number, string | null, string | null][];
     const numbers = (list: string | null) => (list === null ? [] : list.split(',').map(Number));
-    return inOrder(rids, rows).map(([rid, before, after]) =>
-      [...numbers(before), rid, ...numbers(after)].sort((left, right) => left - right),
-    );
+    return rows.map(([rid, before, after]) => [...numbers(before).reverse(), rid, ...numbers(after)]);
   }
 
   /** The newest rows that match an expression and pass gate and filters; it examines `WIDENED_ROWS` matches. */

@@ -84,7 +84,9 @@ export function scopeOf(database: Connection, namespace: string | null, ancestor
 
 function measure(database: Connection, namespaces: readonly number[] | null, newest: number): Statistics {
   if (namespaces === null) {
-    return { rows: newest, lastRid: newest, averageWords: averageWords(database, null) };
+    const counted = 'SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)';
+    const rows = statement(database, counted, 'pluck').get(COUNTED_ROWS_MAX) as number;
+    return { rows, lastRid: newest, averageWords: averageWords(database, null) };
   }
   let rows = 0;
   let words = 0;

@@ -10,7 +10,7 @@ import {
 import { RANKING_WEIGHTS } from '../../../protocol/ranking/weights.js';
 import type { Connection } from '../connection.js';
 import { type FilterSql, memoryFilter } from '../filter.js';
-import { validityOfRest } from '../rows.js';
+import { standingOf } from '../rows.js';
 import { tagExpression } from './filters.js';
 import { allOf, headExpression, scopeExpression, WIDENED_ROWS } from './postings.js';
 import { type Scope, scopeOf } from './scope.js';
@@ -110,7 +110,7 @@ function rank(
   ).all(`[${rids.join(',')}]`) as [number, string, string, string, string][];
   const found = rows.map(([rid, title, content, tags, rest]) => ({
     rid,
-    lapsed: now !== null && rest !== '{}' && validityOfRest(rest, now) !== 'valid' ? 1 : 0,
+    lapsed: now !== null && !standingOf(rest, now).holds ? 1 : 0,
     evidence: scorer.score(title, content, tags),
   }));
   const pairs = new PairWeights(

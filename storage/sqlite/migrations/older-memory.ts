@@ -77,6 +77,8 @@ export function memoryFromOlderRow(row: OlderRow, rowid: number, now: string, cr
     last_accessed_at: olderInstant(row['last_accessed_at']),
     valid_from: null,
     valid_until: null,
+    conversation: null,
+    turn: null,
     expires_at: olderInstant(row['expires_at']),
     metadata: metadataOf(row['metadata']),
     kind: oneOf(KINDS, row['memory_kind'], 'observation'),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RANKING_WEIGHTS, type RankingWeights } from '../../../protocol/ranking/weights.js';
 import { RecallIndex, recall } from '../../../storage/sql/recall/recall.js';
 import { request, type TestRow, TestStore, vectors } from './store.js';
 
@@ -191,21 +190,6 @@ test('a hit of the vector index outside of scope, gate or filter does not appear
   assert.deepEqual(found, []);
 });
 
-test('the rows around a match lend it weight', () => {
-  const store = new TestStore();
-  store.add(...filler(5));
-  const [, answer] = store.add(
-    { title: 'turn 1', content: 'which guitar did you buy' },
-    { title: 'turn 2', content: 'a blue one, it is a guitar from Spain' },
-    { title: 'turn 3', content: 'guitar lessons start soon' },
-  );
-  store.add(...filler(5));
-  const [alone] = store.add({ title: 'turn 9', content: 'a blue one, it is a guitar from Spain' });
-  store.add(...filler(5));
-  const found = rids(store, 'guitar');
-  assert.ok(found.indexOf(answer ?? 0) < found.indexOf(alone ?? 0));
-});
-
 test('a full match in a title leads over rows with every boost', () => {
   const store = new TestStore();
   store.add(...filler(30));
@@ -282,17 +266,34 @@ test('search requires every word, ranks by relevance, filters and pages', () => 
   assert.deepEqual([...search('blue', { limit: 2 }), ...search('blue', { limit: 2, offset: 2 })], all);
 });
 
-test('a question gives way to the row that answers it', () => {
-  const store = new TestStore();
-  store.add(...filler(20));
-  const [asked, answered] = store.add(
-    { title: 'turn 1', content: 'Ann: Where did you buy the violin?' },
-    { title: 'turn 2', content: 'Ben: In the little shop by the harbour, for my violin lessons.' },
-  );
-  const first = (weights: Partial<RankingWeights>) => {
-    const asks = request('where did Ben buy the violin?', { minScore: 0 });
-    return recall(store.database, asks, { ...RANKING_WEIGHTS, ...weights }).rows.map(({ rid }) => rid);
+test('a turn is judged with the turns beside it, of its own conversation, owner and namespace only', () => {
+  const turns = (changes: (at: number) => Partial<TestRow>) => {
+    const store = new TestStore();
+    store.add(...filler(20));
+    const said = [
+      { title: 'turn 1', content: 'Ann: Where did you buy the violin?' },
+      { title: 'turn 2', content: 'Ben: In the little shop by the harbour, the violin was cheap.' },
+    ];
+    const metadata = { agent_id: 'ai:ann' };
+    const added = store.add(...said.map((row, at) => ({ ...row, metadata, turn: at, ...changes(at) })));
+    const { rows } = recall(store.database, request('where did Ben buy the violin?'));
+    return added.map((rid) => rows.find((row) => row.rid === rid)!.score);
   };
-  assert.deepEqual(first({}), [answered, asked]);
-  assert.deepEqual(first({ question: 0, answer: RANKING_WEIGHTS.context[0]! }), [asked, answered]);
+  const together = turns(() => ({ conversation: 'a' }));
+  assert.notDeepEqual(
+    together,
+    turns((at) => ({ conversation: `a ${at}` })),
+    'neighbours count',
+  );
+  const apart = turns((at) => ({ conversation: `a ${at}` }));
+  assert.deepEqual(
+    turns((at) => ({ conversation: 'a', metadata: { agent_id: `ai:${at}` } })),
+    apart,
+    'another owner',
+  );
+  assert.deepEqual(
+    turns((at) => ({ conversation: 'a', namespace: `n${at}` })),
+    apart,
+    'another namespace',
+  );
 });

@@ -23,6 +23,8 @@ export interface TestRow {
   readonly citations?: readonly unknown[];
   readonly atomisedInto?: number;
   readonly vector?: readonly number[];
+  readonly conversation?: string;
+  readonly turn?: number;
 }
 
 /** A small store in memory that is written with plain SQL. */
@@ -36,9 +38,9 @@ export class TestStore {
     this.database.exec(SCHEMA);
     this.#insert =
       this.database.prepare(`INSERT INTO memories (id, tier, namespace, title, content, tags, priority,
-        created_at, updated_at, expires_at, metadata, memory_kind, source_uri, confidence, citations, atomised_into, ns_id)
+        created_at, updated_at, expires_at, metadata, memory_kind, source_uri, confidence, citations, atomised_into, rest, ns_id)
       VALUES (@id, @tier, @namespace, @title, @content, @tags, @priority, @created, @created, @expires, @metadata,
-        @kind, @sourceUri, @confidence, @citations, @atomised, (SELECT ns_id FROM namespaces WHERE name = @namespace))`);
+        @kind, @sourceUri, @confidence, @citations, @atomised, @rest, (SELECT ns_id FROM namespaces WHERE name = @namespace))`);
     this.#index = new TextIndex(this.database);
   }
 
@@ -67,6 +69,10 @@ export class TestStore {
       confidence: row.confidence ?? 1,
       citations: JSON.stringify(row.citations ?? []),
       atomised: row.atomisedInto ?? null,
+      rest:
+        row.conversation === undefined
+          ? '{}'
+          : JSON.stringify({ conversation: row.conversation, turn: row.turn ?? 0 }),
     });
     const rid = Number(lastInsertRowid);
     const { ns_id } = this.database.prepare('SELECT ns_id FROM memories WHERE rid = ?').get(rid) as {

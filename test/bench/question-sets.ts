@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { titleOfText } from '../../node/operations/core/title-of-text.js';
+import { readNotes } from './notes.js';
+import { collectionFor, readConversations } from './retrieval-data.js';
+
+/** A question to the memories of one namespace. */
+export interface Question {
+  readonly text: string;
+  /** Keys of the memories that answer it; empty when none does. */
+  readonly right: readonly string[];
+}
+
+export interface SetMemory {
+  readonly key: string;
+  readonly title: string;
+  readonly content: string;
+  readonly tags?: readonly string[];
+  readonly conversation?: string;
+  readonly turn?: number;
+}
+
+/** Memories of one namespace with questions about them. */
+export interface QuestionSet {
+  readonly source: string;
+  /** What its memories are: notes, languages, code, lists, turns of a conversation, or whole conversations. */
+  readonly sort: string;
+  /** False for a set that no weight is fitted to. */
+  readonly fitted: boolean;
+  readonly namespace: string;
+  readonly memories: readonly SetMemory[];
+  readonly questions: readonly Question[];
+}
+
+const FIXTURES = new URL('../../../fixtures/', import.meta.url);
+const STORES = new URL('stores/', FIXTURES);
+
+const storeSchema = z.strictObject({
+  name: z.string(),
+  sort: z.enum(['notes', 'languages', 'code', 'lists']),
+  fitted: z.boolean(),
+  notes: z.array(
+    z.strictObject({
+      id: z.string(),
+      language: z.string().optional(),
+      title: z.string().optional(),
+      content: z.string(),
+      tags: z.array(z.string()).optional(),
+    }),
+  ),
+  questions: z.array(z.strictObject({ text: z.string(), notes: z.array(z.string()).min(1) })),
+  unanswerable: z.array(z.string()),
+});
+
+/** The stores of people, teams and agents, as `mnemesh store` keeps their notes; those of `fixtures/stores`, or one file. */
+export function ordinaryStores(file?: string): QuestionSet[] {
+  const files =
+    file === undefined
+      ? readdirSync(STORES)
+          .filter((name) => name.endsWith('.json'))
+          .sort()
+          .map((name) => new URL(name, STORES))
+      : [file];
+  return files.map((each) => {
+    const store = storeSchema.parse(JSON.parse(readFileSync(each, 'utf8')));
+    return {
+      ...{ source: store.name, sort: store.sort, fitted: store.fitted, namespace: `${store.name}-1` },
+      memories: store.notes.map(({ id, title, content, tags }) => ({
+        ...{ key: id, title: title ?? titleOfText(content), content },
+        ...(tags === undefined ? {} : { tags }),
+      })),
+      questions: questionsOf(
+        store.questions.map(({ text, notes }) => ({ text, right: notes })),
+        store.unanswerable,
+      ),
+    };
+  });
+}
+
+const questionsOf = (answerable: readonly Question[], others: readonly string[]): Question[] => [
+  ...answerable,
+  ...others.map((text) => ({ text, right: [] })),
+];
+
+/** Every set; those of conversations only with a file in LoCoMo's or LongMemEval's format. */
+export function questionSets(path: string | undefined): QuestionSet[] {
+  const team = (name: string, file?: URL): QuestionSet => {
+    const { notes, questions, unanswerable } = readNotes(file);
+    const right = questions.map(({ text, notes: ids }) => ({ text, right: ids }));
+    return {
+      ...{ source: name, sort: name === 'notes' ? 'notes' : 'languages', fitted: true, namespace: name },
+      memories: notes.map(({ id, title, content }) => ({ key: id, title, content })),
+      questions: questionsOf(right, unanswerable),
+    };
+  };
+  return [
+    ...ordinaryStores(),
+    team('notes'),
+    team('languages', new URL('languages.json', FIXTURES)),
+    paraphrases(),
+    ...(path === undefined ? [] : conversations(path)),
+  ];
+}
+
+function paraphrases(): QuestionSet {
+  const schema = z.array(z.object({ query: z.string().optional(), title: z.string(), content: z.string() }));
+  const file = new URL('paraphrases.json', FIXTURES);
+  const memories = schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  return {
+    ...{ source: 'paraphrases', sort: 'notes', fitted: true, namespace: 'paraphrases' },
+    memories: memories.map(({ title, content }) => ({ key: title, title, content })),
+    questions: memories.flatMap(({ query, title }) =>
+      query === undefined ? [] : [{ text: query, right: [title] }],
+    ),
+  };
+}
+
+/** Every fourth question of the next conversation is one that this conversation does not answer. */
+function conversations(path: string): QuestionSet[] {
+  const all = readConversations(path);
+  return (['session', 'turn'] as const).flatMap((task) => {
+    const collections = all.map((conversation, at) => collectionFor(conversation, at + 1, task));
+    return collections.map(({ namespace, memories, questions }, at): QuestionSet => {
+      const next = collections[(at + 1) % collections.length]!;
+      const foreign = next.questions.filter((_, index) => collections.length > 1 && index % 4 === 0);
+      return {
+        ...{ source: `${task} ${at + 1}`, sort: task, fitted: true, namespace, memories },
+        questions: questionsOf(
+          questions.map(({ text, evidence }) => ({ text, right: evidence })),
+          foreign.map(({ text }) => text),
+        ),
+      };
+    });
+  });
+}
