@@ -43,6 +43,7 @@ const PROBES: Readonly<Record<string, readonly Record<string, string | boolean>[
   memory_search: [{ query: SECRET }, { query: 'plan', namespace: 'a' }],
   memory_recall: [{ context: SECRET }, { context: SECRET, tags: 'hr' }, { context: SECRET, namespace: 'a' }],
   memory_recall_observations: [{}, { consumed: false }],
+  memory_recalls: [{}, { outcome: 'none' }],
   memory_load_family: [{ family: 'core' }],
   memory_smart_load: [{ intent: `about ${SECRET}` }],
   memory_check_duplicate: [{ title: 'plan', content: `${SECRET} merger`, namespace: 'a' }],
