@@ -26,6 +26,9 @@ import { screenedRecalls } from './screened-recalls.js';
 
 const POLICY: LifePolicy = { extendSeconds: EXTEND_SECONDS, promoteAccessCount: PROMOTE_ACCESS_COUNT };
 
+/** True for the id of a request without an agent: it has asked nothing before. */
+const isOnce = (agentId: string): boolean => agentId.startsWith('anonymous:req-');
+
 /** What the ledger of recalls keeps: recalls at all, and what was asked and used. */
 export interface Keeping {
   readonly recalls: boolean;
@@ -125,7 +128,7 @@ export class DeferredTouches implements TouchQueue {
 
   /** The last use of a sort counts, since it may follow a later recall. */
   use(used: UsedMemory): void {
-    if (this.closed || !this.parts.keeps.trace) return;
+    if (this.closed || !this.parts.keeps.trace || isOnce(used.agentId)) return;
     const key = `${used.agentId}\n${used.memoryId}\n${used.how}`;
     if (this.uses.size >= OBSERVATIONS_PENDING_MAX && !this.uses.has(key)) return;
     this.uses.set(key, used);

@@ -29,14 +29,16 @@ function withoutErased(row: Told, erased: ErasedHere): Omit<Told, 'namespace'> |
   const recalled = recalledFrom(memories);
   const hasAnswered = recalled.some(([id]) => ids.has(id));
   const hasLedTo = ledTo !== null && ids.has(ledTo);
-  const asks = query !== null && (hasAnswered || hasLedTo || mayTellOf(namespace, erased));
-  if (!hasAnswered && !hasLedTo && !asks) return null;
-  const left = recalled.map(([id, score]) => [ids.has(id) ? '' : id, score]);
+  const tells = query !== null && (hasAnswered || hasLedTo || mayTellOf(namespace, erased));
+  if (!hasAnswered && !hasLedTo && !tells) return null;
+  const isLeft = ([id]: readonly [string, ...unknown[]]) => !ids.has(id);
   return {
     seq,
-    memories: hasAnswered ? JSON.stringify(left) : memories,
+    memories: hasAnswered
+      ? JSON.stringify(recalled.map((each) => (isLeft(each) ? each : ['', each[1]])))
+      : memories,
     consumed_by_memory_id: hasLedTo ? null : ledTo,
-    query: asks ? null : query,
-    uses: uses === null ? null : JSON.stringify(usesFrom(uses).filter(([id]) => !ids.has(id))),
+    query: tells ? null : query,
+    uses: hasAnswered && uses !== null ? JSON.stringify(usesFrom(uses).filter(isLeft)) : uses,
   };
 }

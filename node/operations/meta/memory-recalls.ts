@@ -74,8 +74,12 @@ export const memoryRecalls = defineOperation({
   guards: {},
   http: [{ method: 'GET', path: '/recalls', fields: 'query', tag: 'none' }],
   mcp: {
-    description:
-      'See how recall does: earlier questions, what came, and which rows were used. With recall_id the rows of one.',
+    description: 'See what you asked of recall, how many rows came, and how many of them you used.',
+    lines: {
+      ...{ recall_id: 'One, with its rows', outcome: 'What came', used: 'Whether you used rows' },
+      cursor: 'next_cursor of the page before',
+    },
+    omit: ['namespace', 'agent_id', 'since', 'until', 'limit'],
   },
   cli: {
     command: 'recalls',

@@ -75,7 +75,7 @@ for (const operation of OPERATIONS.filter(({ effect, http }) => effect === 'read
       );
       // 503: what needs the embedder, in keyword mode.
       assert.ok(answer.status < 500 || answer.status === 503, answer.text);
-      const shown = answer.text.replaceAll(`about ${SECRET}`, '').replace(/"query":"\w+"/, '');
+      const shown = answer.text.replaceAll(`about ${SECRET}`, '').replace(/"query":"\w+"/g, '');
       for (const trace of [SECRET, secretId, '"plan"', 'ai:alice"]']) {
         assert.ok(!shown.includes(trace), `${trace} in ${answer.text}`);
       }
