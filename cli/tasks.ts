@@ -28,7 +28,7 @@ export const TASKS: readonly Task[] = [
   {
     title: 'Find notes',
     often: words('recall search list get namespaces stats'),
-    also: words('expand recall-observations'),
+    also: words('recalls expand recall-observations'),
   },
   {
     title: 'Work with agents',

@@ -117,6 +117,7 @@ import { promoteMemoryCommand } from './memory/promote.js';
 import { pruneObservationsCommand } from './memory/prune-observations.js';
 import type { MemoryQueries } from './memory/queries.js';
 import * as memoryReads from './memory/reads.js';
+import { recallKind } from './memory/recall-kind.js';
 import { deleteMemoryCommand, expireMemoriesCommand, forgetMemoriesCommand } from './memory/remove.js';
 import { reownMemoryCommand } from './memory/reown.js';
 import { standardKind } from './memory/standard-kind.js';
@@ -242,6 +243,7 @@ export const LOCAL_KINDS: readonly LocalKind[] = [
   erasureKind,
   mintedTokenKind,
   keptCopyKind,
+  recallKind,
 ];
 
 const DECLARED = [

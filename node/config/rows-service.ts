@@ -1,4 +1,5 @@
 import { storeNamespaceProblem } from '../../protocol/base/ids.js';
+import { OBSERVATIONS_TTL_DAYS } from '../../protocol/base/ledger-limits.js';
 import * as limits from '../../protocol/base/limits.js';
 import { isBaseUrl } from './base-url.js';
 import { MODEL_ALIASES } from './model-vendors.js';
@@ -180,12 +181,19 @@ export const SERVICE_ROWS = {
   },
   observationsTtlDays: {
     type: 'integer',
-    default: limits.OBSERVATIONS_TTL_DAYS,
+    default: OBSERVATIONS_TTL_DAYS,
     unit: 'days',
     min: 0,
     max: 3650,
     env: 'SVC_OBSERVATIONS_TTL_DAYS',
     config: 'storage.observations_ttl_days',
     doc: 'How long the answer of each recall is recorded; 0 records none.',
+  },
+  recallTrace: {
+    type: 'boolean',
+    default: true,
+    env: 'SVC_RECALL_TRACE',
+    config: 'recall.trace',
+    doc: 'Record with it what was asked, how, and which of the rows were used afterwards (docs/recalls.md). False keeps none of that, and removes what was kept.',
   },
 } as const satisfies SettingRows;

@@ -9,6 +9,7 @@ import {
 } from 'prom-client';
 import type { Hooks } from '../../actors/hooks/hooks.js';
 import type { JobTotal } from '../../protocol/jobs/queries.js';
+import type { RecallCounts } from '../../protocol/memory/recall-ledger.js';
 import type { SecretOutcome } from '../../protocol/policies/secret-modes.js';
 import type { WebhookTotals } from '../../protocol/webhooks/queries.js';
 import { HookMetrics } from './hook-metrics.js';
@@ -87,6 +88,17 @@ export class Metrics {
   readonly #touchesDropped = this.#counter(
     'svc_touches_dropped_total',
     'Reads that were not counted because too many were waiting to be counted',
+  );
+  readonly #recallAnswers = new Counter({
+    name: 'svc_recall_answers_total',
+    help: 'Answers of recalls, by their rows: found, weak (rows that surely answer nothing), none',
+    labelNames: ['rows'] as const,
+    registers: [this.#registry],
+  });
+  readonly #recallRows = this.#counter('svc_recall_rows_total', 'Rows in the answers of recalls');
+  readonly #recallRowsUsed = this.#counter(
+    'svc_recall_rows_used_total',
+    'Rows of recalls that their agents read, cited, linked, changed or superseded afterwards',
   );
 
   readonly #peerMessagesRefused = new Counter({
@@ -314,6 +326,14 @@ export class Metrics {
 
   touchesDropped(count: number): void {
     this.#touchesDropped.inc(count);
+  }
+
+  /** What recalls have come to, and what of that was counted before. */
+  recalled(now: RecallCounts, before: RecallCounts): void {
+    for (const rows of ['found', 'weak', 'none'] as const)
+      this.#recallAnswers.inc({ rows }, now[rows] - before[rows]);
+    this.#recallRows.inc(now.rows - before.rows);
+    this.#recallRowsUsed.inc(now.used - before.used);
   }
 
   /** Called before the metrics are read; for figures that cost nothing to read and change all the time. */

@@ -108,6 +108,7 @@ import { memoryAgentRegister } from './meta/memory-agent-register.js';
 import { memoryCapabilities } from './meta/memory-capabilities.js';
 import { memoryErasures } from './meta/memory-erasures.js';
 import { memoryRecallObservations } from './meta/memory-recall-observations.js';
+import { memoryRecalls } from './meta/memory-recalls.js';
 import { memorySessionStart } from './meta/memory-session-start.js';
 import { memoryStats } from './meta/memory-stats.js';
 import { meshConflicts, meshConflictTake } from './meta/mesh-conflicts.js';
@@ -248,6 +249,7 @@ export const OPERATIONS: readonly Operation[] = [
   memorySessionStart,
   bootFacts,
   memoryRecallObservations,
+  memoryRecalls,
   memoryCapabilities,
   memoryAgentRegister,
   memoryAgentList,

@@ -1,7 +1,9 @@
 import { WRITE_DEADLINE_MS } from '../../protocol/base/limits.js';
 import { type Appended, detailsOf, fail, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
-import type { AnswerOf, Command, OutcomeOf, Query } from '../../protocol/release.js';
+import { usesOf } from '../../protocol/decide/command.js';
+import type { MemoryUse } from '../../protocol/decide/used.js';
+import { type AnswerOf, COMMANDS, type Command, type OutcomeOf, type Query } from '../../protocol/release.js';
 import type { CallOptions, SelfCheckPage, Store } from '../../storage/port.js';
 import type { Replication } from './call.js';
 
@@ -11,13 +13,15 @@ interface CallStoreParts {
   readonly deadlineMs: number | undefined;
   /** Where commands go that only the home of a subject may decide; absent for a call that passes none on. */
   readonly homes: Pick<Replication, 'forward' | 'commands'> | undefined;
+  /** Hears which memories the call used. */
+  readonly used: (memoryId: string, how: MemoryUse) => void;
 }
 
 /**
  * The store of one call, around that of the node. It decides nothing: it bounds each request by the deadline of the call
  * (what is still queued then answers DEADLINE and is never begun; a storage thread finishes what it has begun), passes
  * on to its home what only that may decide, says that a call gives its commands, and records the operations that they
- * appended.
+ * appended and the memories that they used.
  */
 export class CallStore implements Store {
   /** In the order of the log; adjacent ranges are merged. */
@@ -33,7 +37,9 @@ export class CallStore implements Store {
     const timed = deadlineMs === undefined ? options : { timeoutMs: WRITE_DEADLINE_MS, ...options };
     const result = await this.store.execute(command, { ...this.bounded(timed), ofCall: true });
     const decided = await this.decidedAtHome(command, result);
-    if (decided.ok && decided.appended !== undefined) this.record(decided.appended);
+    if (!decided.ok) return decided;
+    if (decided.appended !== undefined) this.record(decided.appended);
+    for (const [id, how] of usesOf(COMMANDS.of(command), command, decided.value)) this.parts.used(id, how);
     return decided;
   }
 

@@ -6,7 +6,11 @@ import type { Chain } from '../../protocol/chain.js';
 import type { ObservedRecall } from '../../protocol/confidence/observe.js';
 import type { SignedEnvelope } from '../../protocol/identity/signed-envelope.js';
 import type { WriteSignature } from '../../protocol/memory/memory.js';
-import type { RecallConsumption, RecallObservation } from '../../protocol/memory/recall-ledger.js';
+import type {
+  RecallConsumption,
+  RecallObservation,
+  UsedMemory,
+} from '../../protocol/memory/recall-ledger.js';
 import type { Peer } from '../../protocol/peers/peer.js';
 import type { SchemaDenial } from '../../protocol/policies/note-schema-denial.js';
 import type { Command } from '../../protocol/release.js';
@@ -41,12 +45,14 @@ export interface Attestation {
 /** Reads of memories, to be counted later (interface §4.3: recall touches rows). */
 export interface TouchQueue {
   touch(ids: readonly string[], now: string): void;
-  /** Records the answer of a recall for the ledger. */
+  /** Records the answer of a recall for the ledger, as far as the settings let it. */
   observe(observation: RecallObservation): void;
   /** Records how sure the memories of a recall were said to be. */
   observeConfidence(recall: ObservedRecall): void;
   /** Records that a recall led to a memory. */
   consume(consumption: RecallConsumption): void;
+  /** Records that an agent used a memory, for the recall that answered it before. */
+  use(used: UsedMemory): void;
   /** Records at once that an agent may not see the schemas of tools; it resolves when that is done or has failed. */
   noteSchemaDenial(denial: SchemaDenial): Promise<void>;
   /** Writes all pending entries. */

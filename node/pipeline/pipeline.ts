@@ -1,6 +1,7 @@
 import { ERRORS } from '../../protocol/base/errors.js';
 import { fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import { instantFromMs } from '../../protocol/base/time.js';
+import type { MemoryUse } from '../../protocol/decide/used.js';
 import type { ReadStore, Store } from '../../storage/port.js';
 import { FULL_PROFILE, type Profile } from '../config/tool-profile.js';
 import type { Caller } from '../identity/caller.js';
@@ -210,15 +211,16 @@ async function runAttested(
   const { clock, log } = services;
   const random = request.key === undefined ? services.random : keyedRandom(request.key, services);
   const { deadlineMs } = request;
-  const own = new CallStore(services.store, { clock, deadlineMs, homes: replication });
-  const tokens = deadlineMs === undefined ? services.tokens : tokensUntil(services, deadlineMs);
   const now = instantFromMs(nowMs);
+  const { agentId } = request.caller;
+  const used = notingUses(services, agentId, now);
+  const own = new CallStore(services.store, { clock, deadlineMs, homes: replication, used });
+  const tokens = deadlineMs === undefined ? services.tokens : tokensUntil(services, deadlineMs);
   const mayBeStored = operation.storesKeyed === true && isRepeatable(operation, attested.input);
   const looking = { hooks: services.hooks, crypto: services.crypto, random, store: own };
-  const used = mayBeStored ? await hooksOfRepeated(request, looking, now) : ok(services.hooks);
-  if (!used.ok) return failed(used.error);
-  const hooks = used.value;
-  const { agentId } = request.caller;
+  const given = mayBeStored ? await hooksOfRepeated(request, looking, now) : ok(services.hooks);
+  if (!given.ok) return failed(given.error);
+  const hooks = given.value;
   const hookRun: HookRun = {
     hooks,
     store: services.store,
@@ -281,6 +283,12 @@ async function runAttested(
       : await withQuorum(own, replication, services, deadlineMs);
   return { ...answer, value: { ...answer.value, ...replicated } };
 }
+
+/** Hands on which memories a call used. */
+const notingUses =
+  ({ touches }: Services, agentId: string, at: string) =>
+  (memoryId: string, how: MemoryUse): void =>
+    touches.use({ agentId, memoryId, how, at });
 
 /** The answer to what an operation came to; that of a read is what hooks leave of it. */
 async function shownAnswer(

@@ -1,4 +1,4 @@
-import { OBSERVATIONS_BATCH_MAX, OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/limits.js';
+import { OBSERVATIONS_BATCH_MAX, OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/ledger-limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import type { Duty } from './duty.js';
 

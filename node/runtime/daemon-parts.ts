@@ -12,7 +12,6 @@ import type { Log } from '../../protocol/base/seams.js';
 import type { DeliveryOutcome } from '../../protocol/webhooks/deliveries.js';
 import type { Delivery } from '../../protocol/webhooks/queries.js';
 import { makeFolder } from '../../storage/make-folder.js';
-import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { approvalsRoute } from '../http/approvals-route.js';
@@ -35,6 +34,7 @@ import { clockProblem } from '../pipeline/clock-problem.js';
 import { limitedIn, withheldFromOwners } from '../pipeline/limited-listeners.js';
 import { BACKGROUND_POLICY } from '../restart-policies.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
+import { Screen } from '../secrets/screen.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { openReranker, type RerankerParts } from '../semantics/reranker/open-reranker.js';
 import type { Reranker } from '../semantics/reranker/reranker.js';
@@ -50,7 +50,7 @@ import { McpEndpoint } from './mcp-endpoint.js';
 import { openSemantics, type Semantics } from './open-semantics.js';
 import { OwnerDuties, type OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';
-import { DeferredTouches } from './touch-queue.js';
+import { type DeferredTouches, touchesOf } from './touch-queue.js';
 
 /** What a daemon is before its parts are made. */
 export interface DaemonGround {
@@ -104,7 +104,8 @@ export function openParts(ground: DaemonGround, examine?: Examine): DaemonParts 
   const damage = new DatabaseDamage(log);
   const condition = new DaemonCondition(damage);
   const storage = new DaemonStorage(settings, identity.peerId, log, damage);
-  const touches = new DeferredTouches(storage.store, systemScheduler, log, lifePolicyOf(settings));
+  const screen = new Screen(settings, (kind, outcome) => metrics.secretFound(kind, outcome));
+  const touches = touchesOf({ store: storage.store, scheduler: systemScheduler, log, screen, settings });
   const semantic = openSemantics(settings, storage.store, log);
   const holder = holderName('daemon', systemRandom.uuid());
   const presence = presenceOf({ ...PRESENCE_SEAMS, settings, holder });
@@ -119,6 +120,7 @@ export function openParts(ground: DaemonGround, examine?: Examine): DaemonParts 
     models: modelsOf(settings, storage, log, metrics),
     tokens: new ThreadTokenCounter({ clock: systemClock, scheduler: systemScheduler }),
     touches,
+    screen,
     settings,
     log,
     catalogue: CATALOGUE,
@@ -127,7 +129,6 @@ export function openParts(ground: DaemonGround, examine?: Examine): DaemonParts 
     condition: () => condition.read(),
     examine,
     onDecision: (action, outcome) => metrics.policyDecision(action, outcome),
-    onSecret: (kind, outcome) => metrics.secretFound(kind, outcome),
     tracing: telemetry.tracing ?? undefined,
   });
   const mesh = new MeshNode({

@@ -3,13 +3,13 @@ import { expiryRound } from '../../actors/maintenance/expiry.js';
 import { nearDuplicatesRound, reviewFromStart } from '../../actors/maintenance/near-duplicates.js';
 import { observationsRound } from '../../actors/maintenance/observations.js';
 import { ReindexJob } from '../../actors/maintenance/reindex.js';
+import { OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/ledger-limits.js';
 import {
   GC_INTERVAL_MS,
   NEAR_DUPLICATE_REST,
   NEAR_DUPLICATE_REST_MAX_MS,
   NEAR_DUPLICATE_REST_WRITING,
   NEAR_DUPLICATE_ROUND_MS,
-  OBSERVATIONS_PRUNE_INTERVAL_MS,
 } from '../../protocol/base/limits.js';
 import { instantAfter, instantFromMs } from '../../protocol/base/time.js';
 import { auditLog } from './audit-log-duty.js';
@@ -56,7 +56,8 @@ const observations: Duty = {
     ({ store, settings, clock }) =>
     () => {
       const seconds = settings.observationsTtlDays * DAY_SECONDS;
-      return observationsRound(store, instantAfter(instantFromMs(clock.nowMs()), -seconds));
+      const before = instantAfter(instantFromMs(clock.nowMs()), -seconds);
+      return observationsRound(store, before, settings.recallTrace);
     },
 };
 

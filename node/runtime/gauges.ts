@@ -30,6 +30,7 @@ export interface GaugesParts {
 export function gaugesChild(parts: GaugesParts): ChildSpec {
   const { storage, touches, mesh, embeds, metrics, condition } = parts;
   let touchesDropped = 0;
+  let recalled = { ...touches.recalled };
   const { spec } = loopChild({
     id: 'gauges',
     policy: BACKGROUND_POLICY,
@@ -40,6 +41,8 @@ export function gaugesChild(parts: GaugesParts): ChildSpec {
       mesh.gauge();
       metrics.touchesDropped(touches.dropped - touchesDropped);
       touchesDropped = touches.dropped;
+      metrics.recalled(touches.recalled, recalled);
+      recalled = { ...touches.recalled };
       const size = await storage.store.query({ kind: 'database-size' }, { lane: 'background' });
       metrics.setDatabase(size.ok ? size.value.db_size_bytes : null);
       const used = await storage.store.query({ kind: 'used-room' }, { lane: 'background' });

@@ -5,7 +5,6 @@ import { DamageWatch } from '../../storage/damage-watch.js';
 import { makeFolder } from '../../storage/make-folder.js';
 import type { Store } from '../../storage/port.js';
 import { InlineStore } from '../../storage/sql/inline-store.js';
-import { lifePolicyOf } from '../config/life-policy.js';
 import type { Settings } from '../config/settings.js';
 import { type OpenHooks, openHooks } from '../hooks/open-hooks.js';
 import { loadMachineIdentity } from '../identity/machine-key.js';
@@ -14,6 +13,7 @@ import type { MembersOnDisk } from '../mesh/members-on-disk.js';
 import { openModels } from '../models/open-models.js';
 import type { Catalogue, Services } from '../pipeline/call.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
+import { Screen } from '../secrets/screen.js';
 import { NO_SEMANTICS } from '../semantics/no-semantics.js';
 import { openReranker } from '../semantics/reranker/open-reranker.js';
 import { inlineTokenCounter } from '../semantics/token-counter.js';
@@ -24,7 +24,7 @@ import { openSemantics, type Semantics } from './open-semantics.js';
 import { refuseUnsafeOperatorKey } from './operator-key.js';
 import type { OwnerDutiesParts } from './owner-duties.js';
 import { servicesOf } from './services.js';
-import { DeferredTouches } from './touch-queue.js';
+import { touchesOf } from './touch-queue.js';
 
 /** A node without a daemon: the store runs in this thread. */
 export interface InlineNode {
@@ -80,7 +80,8 @@ export async function openInlineNode(
   });
   const damage = new DatabaseDamage(log);
   const store = new DamageWatch(inline, systemClock, damage);
-  const touches = new DeferredTouches(store, systemScheduler, log, lifePolicyOf(settings));
+  const screen = new Screen(settings);
+  const touches = touchesOf({ store, scheduler: systemScheduler, log, screen, settings });
   const semantics = openSemantics(settings, store, log);
   const semantic = semantics?.role ?? NO_SEMANTICS;
   const hooks = openInlineHooks(settings, store, log, role);
@@ -91,6 +92,7 @@ export async function openInlineNode(
     ...asked,
     tokens: inlineTokenCounter(),
     touches,
+    screen,
     settings,
     log,
     catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,

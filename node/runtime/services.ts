@@ -3,7 +3,6 @@ import { TellingStore } from '../operations/telling-store.js';
 import type { Services } from '../pipeline/call.js';
 import { ReadLimiter } from '../pipeline/read-limits.js';
 import { systemClock, systemCrypto, systemRandom, systemScheduler } from '../seams.js';
-import { Screen } from '../secrets/screen.js';
 import { AdviceBudget } from './advice-budget.js';
 import { RememberedSessions } from './recall-sessions.js';
 import { RememberedVerifications } from './verifications.js';
@@ -27,7 +26,8 @@ type OwnParts = Pick<
   | 'onDecision'
   | 'tracing'
   | 'examine'
-> & { readonly onSecret?: ConstructorParameters<typeof Screen>[1] };
+  | 'screen'
+>;
 
 /** The services of a node: its own parts, and what every node of this machine shares. */
 export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
@@ -36,7 +36,6 @@ export function servicesOf(identity: MachineIdentity, own: OwnParts): Services {
   return {
     ...own,
     reads: new ReadLimiter({ settings: own.settings, crypto: systemCrypto }),
-    screen: new Screen(own.settings, own.onSecret),
     store: new TellingStore(own.store, {
       ...{ hooks, isMember, peerId, settings: own.settings },
       ...{ clock: systemClock, crypto: systemCrypto },

@@ -274,18 +274,6 @@ export const TRAVERSAL_LINKS_MAX = 100_000;
 /** How long one walk may keep a reader from other reads; as many links take a third of it on an idle machine. */
 export const TRAVERSAL_MS_MAX = 1000;
 
-// Recall observations (reference-mcp-cli §6.8)
-export const OBSERVATIONS_TTL_DAYS = 7;
-export const OBSERVATIONS_LIMIT = 200;
-export const OBSERVATIONS_LIMIT_MAX = 1000;
-/** Recalls in the ledger; the oldest are removed first. */
-export const OBSERVATIONS_MAX = 20_000;
-/** Recalls that wait to be written; further ones are dropped, so that a busy node writes memories first. */
-export const OBSERVATIONS_PENDING_MAX = 2000;
-/** Recalls that one command writes or prunes. */
-export const OBSERVATIONS_BATCH_MAX = 200;
-export const OBSERVATIONS_PRUNE_INTERVAL_MS = 600_000;
-
 // Export and import (interface §4.10)
 /** An export without paging is refused above either of these. */
 export const EXPORT_MEMORIES_MAX = 10_000;

@@ -7,7 +7,8 @@ import type { Mutation } from './mutations.js';
 import type { PermissionOp } from './permissions.js';
 import type { Held, Proposal, Proposes } from './proposal.js';
 import type { Requester } from './requester.js';
-import type { Tells } from './told.js';
+import type { Committed, Tells } from './told.js';
+import type { Uses } from './used.js';
 
 /** The members that every command has. Its feature declares the other members beside the rule. */
 export interface AnyCommand {
@@ -83,10 +84,13 @@ export interface DeclaredCommand<K extends string, C, T> {
   readonly writes?: readonly OwnRows[];
   /** What hooks hear after its commit, when a call gives it or when it waited for its approval. */
   readonly tells?: Tells<C, T>;
+  /** The memories that it used, for the recalls that found them: which of their rows were worth something. */
+  readonly uses?: (committed: Committed<C, T>) => Uses;
 }
 
-export type AnyDeclared = Omit<DeclaredCommand<string, never, unknown>, 'tells'> & {
+export type AnyDeclared = Omit<DeclaredCommand<string, never, unknown>, 'tells' | 'uses'> & {
   readonly tells?: Tells<never, never>;
+  readonly uses?: (committed: Committed<never, never>) => Uses;
 };
 
 type KindOf<K> = AnyCommand & { readonly kind: K };
@@ -124,6 +128,12 @@ export function gatedBy(declared: AnyDeclared, command: AnyCommand): Gated<never
 /** Who gives a command; null for one that has no caller. */
 export const viewerOf = (declared: AnyDeclared, command: AnyCommand): Viewer | null =>
   gateOf(declared)?.viewer?.(command as never) ?? command.viewer ?? null;
+
+/** What a command used that a call gives; the work of a job is not its caller's. */
+export const usesOf = (declared: AnyDeclared, command: AnyCommand, outcome: object): Uses =>
+  command.job === undefined
+    ? (declared.uses?.({ command: command as never, outcome: outcome as never }) ?? [])
+    : [];
 
 export const mayWriteOwn = ({ writes = [] }: AnyDeclared, rows: OwnRows): boolean => writes.includes(rows);
 

@@ -148,5 +148,12 @@ export const createLinkCommand = defineCommand({
     asked: exactly({ valid_from: isTextOrNull, valid_until: isTextOrNull }),
     by: isRequester,
   }),
+  uses: ({ command: { link }, outcome: { change } }) =>
+    change === 'refused'
+      ? []
+      : [
+          [link.source_id, 'linked'],
+          [link.target_id, link.relation === 'supersedes' ? 'superseded' : 'linked'],
+        ],
   tells: { post_link: ({ outcome }) => (outcome.change === 'refused' ? [] : [{ linked: outcome }]) },
 });

@@ -191,6 +191,7 @@ export const consolidateMemoriesCommand = defineCommand({
   audit: ({ agentId, result: { id }, ids }) => ({
     ...{ agentId, type: 'memory.consolidated', payload: { id, sources: [...new Set(ids)] } },
   }),
+  uses: ({ command: { ids } }) => ids.map((id) => [id, 'superseded']),
   tells: {
     // A group that the service chose is told as a consolidation only.
     post_store: ({ command: { onConflict }, outcome: { memory } }) =>

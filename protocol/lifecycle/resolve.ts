@@ -83,4 +83,8 @@ export const resolveMemoriesCommand = defineCommand({
     ...{ winnerId: isId, loserId: isId },
     keep: isAbsentOr((value) => value === true),
   }),
+  uses: ({ command: { winnerId, loserId } }) => [
+    [winnerId, 'linked'],
+    [loserId, 'superseded'],
+  ],
 });

@@ -2,7 +2,6 @@ import { defineMutation } from '../decide/mutations.js';
 import type { PurgeableRow } from './archived-memory.js';
 import type { LookAlikePair } from './look-alikes.js';
 import type { PurgeReason } from './memory-kind.js';
-import type { RecallConsumption, RecallObservation } from './recall-ledger.js';
 
 export const countAccess = defineMutation<{
   readonly id: string;
@@ -13,11 +12,6 @@ export const flagNearDuplicates = defineMutation<{
   readonly pairs: readonly LookAlikePair[];
   readonly through: number | null;
 }>('flag-near-duplicates');
-export const recordRecall = defineMutation<{ readonly observation: RecallObservation }>('record-recall');
-export const consumeRecall = defineMutation<{ readonly consumption: RecallConsumption }>('consume-recall');
-export const pruneObservations = defineMutation<{ readonly before: string; readonly limit: number }>(
-  'prune-observations',
-);
 export const purgeArchived = defineMutation<{ readonly row: PurgeableRow; readonly reason: PurgeReason }>(
   'purge-archived',
 );

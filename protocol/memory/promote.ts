@@ -131,6 +131,7 @@ export const promoteMemoryCommand = defineCommand({
     vertical: (value, by) =>
       (value ?? null) === null || exactly({ toNamespace: isNamespace, cloneId: isId })(value, by),
   }),
+  uses: ({ command: { id } }) => [[id, 'updated']],
   tells: {
     post_promote: ({ command: { id, targetTier, vertical }, outcome: { from } }) => {
       // A clone keeps the tier of its original.

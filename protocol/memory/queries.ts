@@ -10,7 +10,13 @@ import type {
 } from './look-alikes.js';
 import type { MemoryRow, Tier } from './memory.js';
 import type { MemoryImage } from './memory-kind.js';
-import type { ObservationJson } from './recall-ledger.js';
+import type {
+  ObservationJson,
+  RecalledMemoryJson,
+  RecallFiguresJson,
+  RecallJson,
+  RecallPlace,
+} from './recall-ledger.js';
 import type { RankedRow, RecallRequest } from './recall-request.js';
 
 /** Queries of memories, each with its answer. */
@@ -89,6 +95,12 @@ export interface MemoryQueries {
     RecallObservations,
     { readonly observations: readonly ObservationJson[] }
   >;
+  readonly 'list-recalls': Ask<
+    ListRecalls,
+    { readonly recalls: readonly RecallJson[]; readonly next: RecallPlace | null }
+  >;
+  readonly 'recalled-memories': Ask<RecalledMemories, { readonly memories: readonly RecalledMemoryJson[] }>;
+  readonly 'recall-figures': Ask<RecallFigures, RecallFiguresJson>;
 }
 
 /** The visible memory of one namespace whose vectors are nearest to a query vector. */
@@ -237,6 +249,46 @@ export interface RecallObservations {
   /** Leaves out observations of memories that this viewer may not see. */
   readonly viewer: Viewer;
   readonly now: Instant;
+}
+
+/** What a recall came to: rows, weak ones only, or none. */
+export const RECALL_OUTCOMES = ['found', 'weak', 'none'] as const;
+export type RecallOutcome = (typeof RECALL_OUTCOMES)[number];
+
+/** Recalls, newest first, with what was asked and what came of it. None in a namespace that rules keep from the viewer. */
+export interface ListRecalls {
+  readonly kind: 'list-recalls';
+  /** An id, or its beginning. */
+  readonly recallId: string | null;
+  /** Exact: the place that the recall named. */
+  readonly namespace: string | null;
+  readonly outcome: RecallOutcome | null;
+  /** Whether one of its rows was used, or it led to a memory. */
+  readonly used: boolean | null;
+  /** Bounds on observed_at, canonical. */
+  readonly since: Instant | null;
+  readonly until: Instant | null;
+  /** The agents whose recalls are listed; null lists the recalls of all. */
+  readonly agentId: AgentId | null;
+  readonly after: RecallPlace | undefined;
+  readonly limit: number;
+  readonly viewer: Viewer;
+  readonly now: Instant;
+}
+
+/** The rows of a recall, best first, as far as the viewer may see them now. */
+export interface RecalledMemories {
+  readonly kind: 'recalled-memories';
+  readonly recallId: string;
+  readonly viewer: Viewer;
+  readonly now: Instant;
+}
+
+/** Counts over the recalls with a trace. */
+export interface RecallFigures {
+  readonly kind: 'recall-figures';
+  /** The agent whose recalls count; null for those of all. */
+  readonly agentId: AgentId | null;
 }
 
 /** The part of a page that names rows left out. */

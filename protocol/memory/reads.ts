@@ -6,7 +6,6 @@ import type { ArchivedRow, PurgeableRow } from './archived-memory.js';
 import type { ForgetFilter } from './forget-filter.js';
 import type { MemoryRow } from './memory.js';
 import type { MemoryImage } from './memory-kind.js';
-import type { RecallConsumption, RecalledMemory } from './recall-ledger.js';
 
 /** The part of a memory that reads may move. */
 export type MemoryLife = Pick<
@@ -52,13 +51,6 @@ export const removableForRoom = defineRead<
   { readonly step: 'expired' | 'short' | 'unused'; readonly unusedSince: Instant; readonly limit: number },
   readonly MemoryRow[]
 >('removable-for-room');
-/** When the oldest recall in the ledger was observed. */
-export const oldestObservation = defineRead<void, string | null>('oldest-observation');
-/** What a recall answered that led to no memory yet, and that the agent made; null when there is none. */
-export const unusedRecallOf = defineRead<
-  Pick<RecallConsumption, 'recallId' | 'agentId'>,
-  readonly RecalledMemory[] | null
->('unused-recall');
 export const archivedMemory = defineRead<{ readonly id: string }, ArchivedRow | null>('archived-memory');
 /** Archived rows up to an instant, the oldest first. */
 export const purgeableMemories = defineRead<

@@ -8,6 +8,7 @@ import { isFlag, shaped } from '../decide/command-shape.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
 import type { Mutation } from '../decide/mutations.js';
 import { type Reading, tombstoneOf } from '../decide/reads.js';
+import type { Uses } from '../decide/used.js';
 import { chargeFor } from '../identity/ensure-quota.js';
 import { useEnvelope } from '../identity/mutations.js';
 import type { SignedEnvelope } from '../identity/signed-envelope.js';
@@ -302,5 +303,18 @@ export const storeMemoryCommand = defineCommand({
   }),
   bytes: ({ memory }) => textBytes(memory.content, memory.metadata),
   text: ({ memory }) => memory.content,
+  uses: ({ command: { memory }, outcome: { stored, created } }) => [
+    ...citedIn(memory),
+    ...(created ? [] : [[stored.id, 'updated'] as const]),
+  ],
   tells: { post_store: ({ outcome }) => [{ memory: outcome.stored.id }] },
 });
+
+const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+
+/** The memories whose ids stand in the addresses that a memory names as its sources. */
+function citedIn({ citations, source_uri: source }: Memory): Uses {
+  const addresses = [...citations.map(({ uri }) => uri), ...(source === null ? [] : [source])];
+  const ids = addresses.flatMap((address) => address.match(ID) ?? []);
+  return ids.map((id) => [id.toLowerCase(), 'cited']);
+}

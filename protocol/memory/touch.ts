@@ -3,16 +3,27 @@ import type { AgentId, Instant } from '../base/meanings.js';
 import { instantAfter } from '../base/time.js';
 import { defineCommand, TOUCH_BYTES } from '../decide/command.js';
 import { type Deciding, type DecisionContext, decided } from '../decide/deciding.js';
+import { changeRows, localRows } from '../decide/local-rows.js';
 import type { Mutation } from '../decide/mutations.js';
-import type { Reading } from '../decide/reads.js';
+import { after, type Reading } from '../decide/reads.js';
 import { RECALL_MIN_SCORE } from '../ranking/likelihood.js';
 import { isExpired } from './access.js';
 import type { LifePolicy } from './life-policy.js';
 import type { Memory } from './memory.js';
 import { replaceMemory } from './memory-writes.js';
-import { consumeRecall, countAccess, recordRecall } from './mutations.js';
-import { type MemoryLife, memoryById, memoryLife, unusedRecallOf } from './reads.js';
-import type { RecallConsumption, RecalledMemory, RecallObservation } from './recall-ledger.js';
+import { countAccess } from './mutations.js';
+import { type MemoryLife, memoryById, memoryLife } from './reads.js';
+import { withoutErased } from './recall-erasures.js';
+import { recallKind } from './recall-kind.js';
+import {
+  type RecallConsumption,
+  type RecalledMemory,
+  type RecallObservation,
+  recalledFrom,
+  type UsedMemory,
+} from './recall-ledger.js';
+import { notedUses } from './recall-uses.js';
+import { recordedRecalls } from './record-recalls.js';
 
 interface Touch {
   readonly id: string;
@@ -29,12 +40,16 @@ export interface TouchMemories {
   readonly observations?: readonly RecallObservation[];
   /** Recalls that led to a memory; applied after the observations. */
   readonly consumptions?: readonly RecallConsumption[];
+  /** Memories that agents used, for the recalls that answered them before. */
+  readonly used?: readonly UsedMemory[];
 }
 
 /** What `touch-memories` answers. */
 export interface TouchMemoriesOutcome {
   readonly touched: number;
   readonly promoted: readonly string[];
+  /** Rows of recalls that were used for the first time. */
+  readonly used: number;
 }
 
 /**
@@ -62,14 +77,27 @@ function* decideTouch(command: TouchMemories, context: DecisionContext): Decidin
     }
     mutations.push(countAccess({ id: life.id, accessCount, lastAccessedAt: laterOf(touch.lastAt, lastAt) }));
   }
-  for (const observation of command.observations ?? []) {
-    mutations.push(recordRecall({ observation }));
-  }
-  for (const consumption of command.consumptions ?? []) {
-    mutations.push(consumeRecall({ consumption }));
-  }
-  return decided({ touched, promoted }, mutations);
+  const { observations = [], consumptions = [], used = [] } = command;
+  const recalls = yield* withoutErased({ observations, consumptions });
+  const recorded = yield* recordedRecalls(recalls.observations);
+  // The recall that answered a memory may be recorded by this command.
+  if (used.length > 0) yield* after(recorded);
+  else mutations.push(...recorded);
+  mutations.push(...recalls.consumptions.map(consumed));
+  const noted = yield* notedUses(used);
+  return decided({ touched, promoted, used: noted.rows }, [...mutations, ...noted.changes]);
 }
+
+/** Which rows of the ledger a consumption is about: a recall keeps only the first memory that it led to. */
+const unused = ({ recallId, agentId }: Pick<RecallConsumption, 'recallId' | 'agentId'>) => ({
+  ...{ recall_id: recallId, consumed_at: null },
+  ...(agentId === null ? {} : { agent_id: agentId }),
+});
+
+const consumed = (consumption: RecallConsumption): Mutation =>
+  changeRows(recallKind, unused(consumption), {
+    ...{ consumed_at: consumption.consumedAt, consumed_by_memory_id: consumption.memoryId },
+  });
 
 /**
  * The touches, and those of the recalls that led to a memory: their rows above the cut were used. The first of them
@@ -79,8 +107,10 @@ function* usesOf({ touches, observations = [], consumptions = [] }: TouchMemorie
   const uses = new Map(touches.map((touch) => [touch.id, touch]));
   const named = new Map(consumptions.map((consumption) => [consumption.recallId, consumption]));
   for (const { recallId, agentId, consumedAt } of named.values()) {
-    const stored = yield* unusedRecallOf({ recallId, agentId });
-    const recalled = stored ?? recalledNow(observations, recallId, agentId);
+    const where = unused({ recallId, agentId });
+    const [stored] = yield* localRows(recallKind, { where, limit: 1, only: ['memories'] });
+    const recalled =
+      stored === undefined ? recalledNow(observations, recallId, agentId) : recalledFrom(stored.memories);
     for (const [id, score] of recalled.slice(1)) {
       if (score < RECALL_MIN_SCORE) continue;
       const use = uses.get(id);
@@ -133,6 +163,9 @@ export const touchMemoriesCommand = defineCommand({
   kind: 'touch-memories',
   decide: decideTouch,
   gate: 'no memory',
-  bytes: ({ touches, observations = [] }) =>
-    TOUCH_BYTES * observations.reduce((sum, { memoryIds }) => sum + memoryIds.length, touches.length),
+  bytes: ({ touches, observations = [], used = [] }) =>
+    observations.reduce(
+      (sum, { memoryIds, trace }) => sum + TOUCH_BYTES * memoryIds.length + 2 * (trace?.query?.length ?? 0),
+      TOUCH_BYTES * (touches.length + used.length),
+    ),
 });

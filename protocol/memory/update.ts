@@ -273,5 +273,6 @@ export const updateMemoryCommand = defineCommand({
   }),
   bytes: ({ patch }) => textBytes(patch.content ?? '', patch.metadata ?? {}),
   text: ({ patch }) => patch.content ?? null,
+  uses: ({ command: { id, newId } }) => [[id, newId === undefined ? 'updated' : 'superseded']],
   tells: { post_store: ({ outcome }) => [{ memory: outcome.memory.id }] },
 });

@@ -251,6 +251,7 @@ export const storeReflectionCommand = defineCommand({
   }),
   bytes: ({ memory, links }) => textBytes(memory.content, memory.metadata) + LINK_BYTES * links.length,
   text: ({ memory }) => memory.content,
+  uses: ({ outcome: { sources } }) => sources.map((id) => [id, 'linked']),
   tells: {
     post_store: ({ outcome: { stored } }) => [{ memory: stored.id }],
     post_reflect: ({ outcome: { stored, sources } }) => [

@@ -1,7 +1,9 @@
 import { jobKind } from '../../protocol/jobs/job-kind.js';
+import { erasureKind } from '../../protocol/memory/erasure-kind.js';
 import { announcedKind, deadLetterKind, outboxKind } from '../../protocol/webhooks/outbox.js';
 import type { WebhookEvent } from '../../protocol/webhooks/webhook-event.js';
 import type { Connection } from './connection.js';
+import { forgetErased } from './recall-ledger.js';
 import { Statements } from './statements.js';
 
 /** The members of an event that say nothing of its memory but that there was one. */
@@ -29,6 +31,17 @@ export class ErasedTraces {
     this.strip(outboxKind.table, 'correlation_id', 'payload', bare);
     this.strip(deadLetterKind.table, 'id', 'payload', bare);
     this.dropJobs(ids);
+    forgetErased(this.statements, { ids: erased, namespaces: this.namespacesOf(ids) });
+  }
+
+  private namespacesOf(ids: readonly string[]): string[] {
+    return this.statements
+      .get(
+        `SELECT DISTINCT namespace FROM ${erasureKind.table}
+         WHERE memory_id IN (SELECT value FROM json_each(?))`,
+      )
+      .pluck()
+      .all(JSON.stringify(ids)) as string[];
   }
 
   /** Rewrites the events of a table that say more than `bare` leaves of them. */

@@ -16,13 +16,10 @@ import {
   switchEncoder,
 } from '../../protocol/maintenance/mutations.js';
 import {
-  consumeRecall,
   countAccess,
   dropArchived,
   flagNearDuplicates,
-  pruneObservations,
   purgeArchived,
-  recordRecall,
 } from '../../protocol/memory/mutations.js';
 import {
   appendForeign,
@@ -55,7 +52,6 @@ import { Subjects } from './kinds/subjects.js';
 import type { SubjectTables } from './kinds/tables.js';
 import type { OperationLog } from './log.js';
 import { NearDuplicates } from './near-duplicates.js';
-import { ObservationLedger } from './observations.js';
 import { PeerLedger } from './peer-progress.js';
 import type { QuotaLedger } from './quota-ledger.js';
 import { ReplicaRows } from './replica-rows.js';
@@ -67,7 +63,6 @@ import { replacing } from './upsert.js';
 export class Mutations {
   private readonly statements;
   private readonly subjects;
-  private readonly observations;
   private readonly replicas;
   private readonly peers;
   private readonly repair;
@@ -87,7 +82,6 @@ export class Mutations {
     /** Null when no agent acts: in migrations. */
     private readonly audit: AuditChain | null,
   ) {
-    this.observations = new ObservationLedger(db);
     this.replicas = new ReplicaRows(db);
     this.subjects = new Subjects(db, tables, log, this.replicas);
     this.peers = new PeerLedger(db);
@@ -194,7 +188,7 @@ export class Mutations {
 
   /** Mutations of local tables, which do not replicate. */
   private ledgerAppliers(): readonly MutationHandler[] {
-    const { statements, observations, quotas, repair } = this;
+    const { statements, quotas, repair } = this;
     return [
       applies(chargeQuota, (mutation, { now }) => {
         const { limits, memories, links } = mutation;
@@ -208,9 +202,6 @@ export class Mutations {
       applies(appendAudit, ({ event }, { now }) => {
         this.audit?.append(event, now);
       }),
-      applies(recordRecall, ({ observation }) => observations.record(observation)),
-      applies(consumeRecall, ({ consumption }) => observations.consume(consumption)),
-      applies(pruneObservations, ({ before, limit }) => observations.prune(before, limit)),
       applies(putDatabaseOwner, ({ owner: { holder, role, fencing, expiresAtMs } }) => {
         statements.putOwner.run(holder, role, fencing, expiresAtMs);
       }),

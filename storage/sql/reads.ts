@@ -41,14 +41,11 @@ import {
   lastEditOf,
   memoryLife,
   memoryRead,
-  oldestObservation,
   purgeableMemories,
   removableForRoom,
   titleExpiryOf,
   titleRead,
-  unusedRecallOf,
 } from '../../protocol/memory/reads.js';
-import type { RecalledMemory } from '../../protocol/memory/recall-ledger.js';
 import { standardKind } from '../../protocol/memory/standard-kind.js';
 import { hasPolicies, holdsOthers, standardsOf } from '../../protocol/namespaces/reads.js';
 import { personaVersionOf } from '../../protocol/personas/reads.js';
@@ -119,8 +116,6 @@ export class DecisionReads {
   private readonly expired;
   private readonly removable;
   private readonly alone;
-  private readonly oldestObservation;
-  private readonly recalled;
   private readonly owner;
   private readonly envelope;
   private readonly texts;
@@ -171,13 +166,6 @@ export class DecisionReads {
     this.envelope = db.prepare<[string], { memory_id: string }>(
       'SELECT memory_id FROM write_envelopes WHERE fingerprint = ?',
     );
-    this.oldestObservation = db.prepare<[], { observed_at: string }>(
-      'SELECT observed_at FROM recall_observations ORDER BY seq LIMIT 1',
-    );
-    this.recalled = db.prepare<[Asked<typeof unusedRecallOf>], { memories: string }>(
-      `SELECT memories FROM recall_observations
-       WHERE recall_id = @recallId AND consumed_at IS NULL AND (@agentId IS NULL OR agent_id = @agentId)`,
-    );
     this.owner = db.prepare<[], OwnerRow>(
       'SELECT holder, role, fencing, expires_at_ms FROM database_owner WHERE singleton = 1',
     );
@@ -220,8 +208,6 @@ export class DecisionReads {
       handles(writtenBytes, ({ holder }, { now }) => this.quotas.written(holder, now)),
       handles(usedEnvelope, ({ fingerprint }) => this.envelope.get(fingerprint)?.memory_id ?? null),
       handles(boundKeyOf, ({ agentId }) => agentKey(this.texts, agentId)),
-      handles(oldestObservation, () => this.oldestObservation.get()?.observed_at ?? null),
-      handles(unusedRecallOf, (request) => this.unusedRecall(request)),
       handles(waitingTexts, ({ rows, characters }) => tables.memories.texts.page(rows, characters)),
       handles(databaseOwner, () => ownerFromSql(this.owner.get())),
       handles(encodersInUse, () => this.encoders.read()),
@@ -306,11 +292,6 @@ export class DecisionReads {
       handles(loggedHash, ({ origin, seq }) => subjects.loggedHash(origin, seq)),
       handles(isLogged, ({ origin, seq }) => subjects.isLogged(origin, seq)),
     ];
-  }
-
-  private unusedRecall({ recallId, agentId }: Asked<typeof unusedRecallOf>): RecalledMemory[] | null {
-    const found = this.recalled.get({ recallId, agentId });
-    return found === undefined ? null : (JSON.parse(found.memories) as RecalledMemory[]);
   }
 
   private tombstone(subject: Subject) {

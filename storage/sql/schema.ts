@@ -79,7 +79,11 @@ function laterColumn(name: string, type?: 'array'): string {
 }
 
 /** Indexes of earlier releases that others serve now: a database drops them when it opens, and each store writes fewer pages. */
-export const FORMER_INDEXES: readonly string[] = ['memories_namespace', 'memories_updated_at'];
+export const FORMER_INDEXES: readonly string[] = [
+  'memories_namespace',
+  'memories_updated_at',
+  'recall_observations_agent',
+];
 
 /** SQLite's `user_version` in a database of this format. A change of the format raises the schema version instead. */
 export const FORMAT_MARK = 3;
@@ -329,19 +333,6 @@ CREATE TABLE federation_nonce_cache (
 ) WITHOUT ROWID;
 CREATE INDEX federation_nonce_cache_peer ON federation_nonce_cache (peer_id, last_touch);
 CREATE INDEX federation_nonce_cache_touch ON federation_nonce_cache (last_touch);
-
--- One row for each recall; memories: [[id, score], ...], best first.
-CREATE TABLE recall_observations (
-  seq INTEGER PRIMARY KEY,
-  recall_id TEXT NOT NULL UNIQUE,
-  agent_id TEXT NOT NULL DEFAULT '',
-  retriever TEXT NOT NULL,
-  observed_at TEXT NOT NULL,
-  memories TEXT NOT NULL,
-  consumed_at TEXT,
-  consumed_by_memory_id TEXT
-);
-CREATE INDEX recall_observations_agent ON recall_observations (agent_id);
 
 CREATE TABLE operations (
   commit_sequence INTEGER PRIMARY KEY,

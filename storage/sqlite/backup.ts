@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Instant } from '../../protocol/base/meanings.js';
 import { fail, ok, type Result } from '../../protocol/base/result.js';
+import { recallKind } from '../../protocol/memory/recall-kind.js';
 import { syncToDisk } from '../atomic-file.js';
 import { makeFolder } from '../make-folder.js';
 import { clearUnfinished, draftsOf, lockDrafts, MANIFEST_SUFFIX as SUFFIX } from './backup-drafts.js';
@@ -49,9 +50,9 @@ export interface TakenBackup extends Backup {
 
 /**
  * Copies the database into a folder, consistent while other processes write, and prunes older complete backups. The
- * copy gets its name only when it is complete, and the manifest comes last: a copy without a manifest is not a backup.
- * What killed backups of this database left in the folder is removed first, so that the copy may use its space.
- * NOT_FOUND when there is no database.
+ * ledger of recalls is left out: what was asked here is nobody's elsewhere. The copy gets its name only when it is
+ * complete, and the manifest comes last: a copy without a manifest is not a backup. What killed backups of this database
+ * left in the folder is removed first, so that the copy may use its space. NOT_FOUND when there is no database.
  */
 export function takeBackup(options: BackupOptions): Result<TakenBackup> {
   const { path, folder, now, token } = options;
@@ -65,7 +66,8 @@ export function takeBackup(options: BackupOptions): Result<TakenBackup> {
   try {
     claimFile(drafts.path);
     claimFile(drafts.manifestPath);
-    const manifest = writeCopy(path, { ...drafts, name: basename(backup.path) }, now, options.step);
+    const copy = { ...drafts, name: basename(backup.path), without: recallKind.table };
+    const manifest = writeCopy(path, copy, now, options.step);
     renameSync(drafts.path, backup.path);
     renameSync(drafts.manifestPath, backup.manifestPath);
     syncToDisk(folder);

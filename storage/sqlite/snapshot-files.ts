@@ -38,18 +38,27 @@ export function claimFile(path: string): void {
   closeSync(openSync(path, 'wx', 0o600));
 }
 
+/** The files of a copy, and the table whose rows it leaves out. */
+export interface CopyFiles {
+  readonly path: string;
+  readonly manifestPath: string;
+  readonly name: string;
+  readonly without?: string;
+}
+
 /**
  * Fills two empty files: one with the database as of its last commit, verified, the other with its manifest. Both are
  * on disk when this returns. Other processes may write to the database meanwhile.
  */
 export function writeCopy(
   source: string,
-  copy: { readonly path: string; readonly manifestPath: string; readonly name: string },
+  copy: CopyFiles,
   createdAt: string,
   step: CopyStep = () => undefined,
 ): Manifest {
   step('copying', 0, statSync(source).size);
   copyDatabase(source, copy.path);
+  if (copy.without !== undefined) emptyTable(copy.path, copy.without);
   const sha256 = fileSha256(copy.path, step);
   const bytes = statSync(copy.path).size;
   step('checking', 0, bytes);
@@ -75,6 +84,18 @@ function copyDatabase(from: string, to: string): void {
     source.prepare('VACUUM INTO ?').run(to);
   } finally {
     source.close();
+  }
+}
+
+/** Overwrites the rows of a table, in the file itself: what is undone is only in memory. */
+function emptyTable(path: string, table: string): void {
+  const copy = openSqlite(path, { fileMustExist: true });
+  try {
+    copy.pragma('journal_mode = MEMORY');
+    copy.pragma('secure_delete = ON');
+    copy.exec(`DELETE FROM ${table}`);
+  } finally {
+    copy.close();
   }
 }
 

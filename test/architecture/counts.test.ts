@@ -61,10 +61,10 @@ describe('counts', () => {
     for (const names of [routes, tools, commands]) assert.equal(new Set(names).size, names.length);
     context.diagnostic(`tools ${tools.length}, routes ${routes.length}, commands ${commands.length}`);
     // The whole surface has 101 tools, 92 registrations and 87 commands; these are the operations declared so far.
-    assert.deepEqual([tools.length, routes.length, commands.length], [107, 112, 86]);
+    assert.deepEqual([tools.length, routes.length, commands.length], [108, 113, 87]);
   });
 
-  it('of the commands, twelve are beside the 87 that the interface counts', () => {
+  it('of the commands, fourteen are beside the 87 that the interface counts', () => {
     const names = [
       ...Object.keys(NATIVE_COMMANDS),
       ...OPERATIONS.flatMap((operation) => operation.cli?.command ?? []),
@@ -83,6 +83,7 @@ describe('counts', () => {
         'inbox-read',
         'inbox-watch',
         'jobs',
+        'recalls',
         'repair',
         'room',
         'sign',

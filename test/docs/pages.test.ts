@@ -49,6 +49,13 @@ const PAGES: Readonly<Record<string, Expected>> = {
     ['delete "$id" --erase', /erased: /],
     ['forget --namespace people --erase --yes', /erased: 1[\s\S]*gone on 1 of 1 nodes/],
   ],
+  'recalls.md': [
+    [
+      'mnemesh recalls\n',
+      /WHEN +QUERY[\s\S]*when may we deploy\?[\s\S]*who feeds the cat\?[\s\S]*used share +\d/,
+    ],
+    ['--outcome none', /RANK +SCORE +TITLE[\s\S]*read/],
+  ],
   'backup-and-upgrade.md': [
     ['backup --to ./backups', /backups/],
     ['restore --from', /restored/],

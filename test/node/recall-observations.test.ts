@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { observationsRound } from '../../actors/maintenance/observations.js';
-import { OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/limits.js';
-import { ObservationLedger } from '../../storage/sql/observations.js';
-import { SCHEMA } from '../../storage/sql/schema.js';
-import { openSqlite } from '../../storage/sqlite/open-sqlite.js';
+import { OBSERVATIONS_MAX, OBSERVATIONS_PRUNE_INTERVAL_MS } from '../../protocol/base/ledger-limits.js';
 import { freePort, startDaemonProcess, temporaryFolder } from '../support/daemon-process.js';
 import { auditDatabase } from '../support/log-audit.js';
+import { replica } from '../support/replicas.js';
 import { openTestNode } from '../support/test-node.js';
 import { openBeside } from '../support/test-store.js';
 import { run } from '../surface/cli/cli-process.js';
 import { McpProcess, textOf } from '../surface/mcp/mcp-process.js';
 
 type Row = Record<string, unknown>;
+
+const NO_LIFE = { extendSeconds: { short: null, mid: null, long: null }, promoteAccessCount: 5 };
 
 const post = async (base: string, path: string, body: Row, agent: string) => {
   const response = await fetch(`${base}${path}`, {
@@ -141,7 +141,6 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
   it('is pruned by age in batches, and by number with every write', async () => {
     const node = await openTestNode();
     const { store } = node.services;
-    const policy = { extendSeconds: { short: null, mid: null, long: null }, promoteAccessCount: 5 };
     const at = (day: number) => `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z`;
     const { storing } = await import('../support/memories.js');
     const memory = storing({ title: 'ferry' });
@@ -155,7 +154,12 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
         memoryIds: [memory.memory.id],
         scores: [0.5],
       };
-      await store.execute({ kind: 'touch-memories', touches: [], policy, observations: [observation] });
+      await store.execute({
+        kind: 'touch-memories',
+        touches: [],
+        policy: NO_LIFE,
+        observations: [observation],
+      });
     }
     const count = async () => {
       const viewer = { all: true, agentId: null, asNamespace: null };
@@ -169,39 +173,43 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
     };
     assert.equal((await count()).length, 20);
     assert.deepEqual(
-      await observationsRound(store, at(15)),
+      await observationsRound(store, at(15), true),
       { afterMs: 0 },
       'it looks whether there is more',
     );
-    assert.deepEqual(await observationsRound(store, at(15)), { afterMs: OBSERVATIONS_PRUNE_INTERVAL_MS });
+    assert.deepEqual(await observationsRound(store, at(15), true), {
+      afterMs: OBSERVATIONS_PRUNE_INTERVAL_MS,
+    });
     assert.deepEqual(
       await count(),
       [20, 19, 18, 17, 16, 15].map((day) => `recall-${day}`),
     );
     await node.close();
+  });
 
-    const db = openSqlite(':memory:');
-    db.exec(SCHEMA);
-    const ledger = new ObservationLedger(db, 20);
-    for (let n = 0; n < 50; n += 1) {
-      ledger.record({
-        recallId: `r${n}`,
-        agentId: 'ai:x',
-        retriever: 'hybrid',
-        observedAt: at(1),
-        memoryIds: ['a', 'b', 'c', 'd', 'e'],
-        scores: [5, 4, 3, 2, 1],
+  it('is bounded by number with every write, and keeps a recall once', async () => {
+    const one = replica('ledger', Date.parse('2026-01-02'));
+    const recorded = (recallId: string) => ({
+      ...{ recallId, agentId: 'ai:x', retriever: 'hybrid', observedAt: '2026-01-01T00:00:00.000Z' },
+      memoryIds: ['a', 'b', 'c', 'd', 'e'],
+      scores: [5, 4, 3, 2, 1],
+    });
+    const record = (...ids: string[]) =>
+      one.run({
+        ...{ kind: 'touch-memories', touches: [], policy: NO_LIFE, observations: ids.map(recorded) },
       });
-      const { rows } = db.prepare('SELECT count(*) AS rows FROM recall_observations').get() as {
-        rows: number;
-      };
-      assert.equal(rows, Math.min(20, n + 1));
-    }
-    assert.equal(db.prepare('SELECT min(recall_id) FROM recall_observations').pluck().get(), 'r30');
+    await record('r1', 'r2', 'r2');
+    await record('r2', 'r3');
+    const ids = () => one.db.prepare('SELECT recall_id FROM recall_observations ORDER BY seq').pluck().all();
+    assert.deepEqual(ids(), ['r1', 'r2', 'r3']);
     assert.equal(
-      db.prepare('SELECT memories FROM recall_observations LIMIT 1').pluck().get(),
+      one.db.prepare('SELECT memories FROM recall_observations LIMIT 1').pluck().get(),
       '[["a",5],["b",4],["c",3],["d",2],["e",1]]',
     );
-    db.close();
+    // As many recalls as the ledger holds, of which only the last one is there.
+    one.db.exec(`UPDATE recall_observations SET seq = ${OBSERVATIONS_MAX} WHERE recall_id = 'r3'`);
+    await record('r4', 'r5');
+    assert.deepEqual(ids(), ['r3', 'r4', 'r5']);
+    await one.store.close();
   });
 });

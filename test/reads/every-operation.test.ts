@@ -15,6 +15,13 @@ const SECOND = callerOf('ai:second', true);
 const textsOf = (value: unknown): readonly string[] =>
   typeof value === 'string' ? [value] : Object.values((value ?? {}) as object).flatMap(textsOf);
 
+/** The list of recalls without what the caller itself asked. */
+const withoutOwn = (answer: unknown, { agentId }: Caller): string =>
+  JSON.stringify(answer, (key, value: unknown) => {
+    const { agent_id, query, ...rest } = (value ?? {}) as Row;
+    return key !== '' && agent_id === agentId && query !== undefined ? rest : value;
+  });
+
 describe('no operation tells an agent of a namespace that a policy keeps from it', {
   timeout: 120_000,
 }, () => {
@@ -247,6 +254,7 @@ describe('no operation tells an agent of a namespace that a policy keeps from it
           let text = JSON.stringify(answer);
           // What the caller says comes back in some answers.
           for (const value of textsOf(input)) text = text.replaceAll(value, '');
+          if (operation.name === 'memory_recalls') text = withoutOwn(answer, caller);
           if (OF_ADMINS.has(operation.name) && caller === SECOND) continue;
           assert.ok(!text.includes(MARK), `${caller.agentId} ${asked}: ${text.slice(0, 2000)}`);
           for (const [key, id] of Object.entries(ids))

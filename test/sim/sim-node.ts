@@ -1,5 +1,4 @@
 import { NO_HOOKS } from '../../actors/hooks/hooks.js';
-import { lifePolicyOf } from '../../node/config/life-policy.js';
 import { loadSettings } from '../../node/config/load-settings.js';
 import type { Settings } from '../../node/config/settings.js';
 import type { Caller } from '../../node/identity/caller.js';
@@ -12,7 +11,7 @@ import type { Operation } from '../../node/pipeline/operation.js';
 import { runOperation } from '../../node/pipeline/pipeline.js';
 import { ReadLimiter } from '../../node/pipeline/read-limits.js';
 import { RememberedSessions } from '../../node/runtime/recall-sessions.js';
-import { DeferredTouches } from '../../node/runtime/touch-queue.js';
+import { type DeferredTouches, touchesOf } from '../../node/runtime/touch-queue.js';
 import { RememberedVerifications } from '../../node/runtime/verifications.js';
 import { Screen } from '../../node/secrets/screen.js';
 import { countsWithin } from '../../node/semantics/budget.js';
@@ -219,17 +218,18 @@ export class SimNode {
       corrupt: (message) => this.parts.onBug(this, message),
     });
     const scheduler = new SimScheduler(world, this.name);
+    const screen = new Screen(settings);
     const services: Services = {
       store: wrapped,
       semantic: NO_SEMANTICS,
       reranker: NO_RERANKER,
       models: NO_MODELS,
       tokens: quarters,
-      touches: new DeferredTouches(wrapped, scheduler, log, lifePolicyOf(settings)),
+      touches: touchesOf({ store: wrapped, scheduler, log, screen, settings }),
       recallSessions: new RememberedSessions(),
       hooks: NO_HOOKS,
       reads: new ReadLimiter({ settings, crypto: keys.crypto }),
-      screen: new Screen(settings),
+      screen,
       verifications: new RememberedVerifications(),
       storeAdvice: { begin: () => true, end: () => undefined, within: (look) => look },
       settings,

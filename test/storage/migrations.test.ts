@@ -32,6 +32,12 @@ import { all, dump, NOW_MS, one, workspace } from './older-workspace.js';
 const NOW = new Date(NOW_MS).toISOString();
 const STAMPS = new Set(['created_hlc', 'edited', 'hlc', 'origin', 'origin_seq', 'seen', 'write_signature']);
 /** What an older database says of the standard of a namespace. */
+/** Older recalls were not asked what they were asked for. */
+const UNTRACED = {
+  ...{ query: null, namespace: null, words_only: null, answered: null, weak: null, below: null },
+  ...{ took_ms: null, used: null, uses: null },
+};
+
 const OLDER_STANDARD: Omit<Standard, 'governance' | 'operator_set'> = {
   namespace: 'team',
   standard_id: uuid(1),
@@ -186,6 +192,7 @@ for (const version of OLDER_VERSIONS) {
           memories: JSON.stringify([1, 2, 3].map((n) => [uuid(n), [0.875, 0.5, 0.125][n - 1]])),
           consumed_at: '2026-01-02T03:05:00.000Z',
           consumed_by_memory_id: uuid(3),
+          ...UNTRACED,
         },
         {
           seq: 2,
@@ -196,6 +203,7 @@ for (const version of OLDER_VERSIONS) {
           memories: JSON.stringify([[uuid(1), 0.25]]),
           consumed_at: null,
           consumed_by_memory_id: null,
+          ...UNTRACED,
         },
       ]);
       const replay = version >= 51 ? 1 : 0;

@@ -388,6 +388,17 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     },
     { requiredKeys: [] },
   ),
+  memory_recalls: fc.record(
+    {
+      outcome: mostly(fc.constantFrom('found', 'weak', 'none'), 'some'),
+      used: fc.boolean(),
+      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
+      recall_id: mostly(fc.constant('00000000'), ''),
+      namespace: mostly(fc.constantFrom('a', 'a/**'), ' '),
+    },
+    { requiredKeys: [] },
+  ),
   memory_calibrate_confidence: fc.record(
     {
       days: mostly(fc.integer({ min: 1, max: 60 }), 0, 1e9),

@@ -10,6 +10,7 @@ import {
 } from '../../operations/governance/memory-namespace-standard.js';
 import { subscriptionOutput } from '../../operations/governance/subscriptions.js';
 import { relation } from '../../operations/graph/link-fields.js';
+import { shownFigures } from '../../operations/shared/recall-figures.js';
 import * as fields from '../../pipeline/fields.js';
 
 /** The parts of inputs and answers that have a name of their own in the API description, by name. */
@@ -34,4 +35,5 @@ export const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   NamespaceStandards: standardOutput,
   NamespacePolicy: governance,
   AttachedStandard: attachedStandard,
+  RecallFigures: shownFigures,
 };

@@ -44,7 +44,9 @@ export const memoryGet = defineOperation({
     if (!result.ok) return failed(result.error);
     const { memory, links, truncated } = result.value;
     // Reading a memory by its id is using it.
-    call.services.touches.touch([memory.id], call.now);
+    const { touches } = call.services;
+    touches.touch([memory.id], call.now);
+    touches.use({ agentId: call.caller.agentId, memoryId: memory.id, how: 'read', at: call.now });
     const [shown] = await flaggedMemories(call, [memory]);
     return ok({
       memory: shown!,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Viewer } from '../../../protocol/base/viewer.js';
 import { type MemoryJson, type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
+import type { RecallTrace } from '../../../protocol/memory/recall-ledger.js';
 import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import { validityMark } from '../../../protocol/memory/validity.js';
 import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
@@ -143,7 +144,9 @@ async function recall(call: ReadCall, input: RecallInput) {
     call,
     rows.map(({ memory }) => memory),
   );
-  record(call, { recallId, retriever: mode, memories, scores, used });
+  // An answer that the budget leaves empty tells nothing of how recall does.
+  const trace = input.budget_tokens === 0 ? null : traceOf(call, query, namespace, found.value, input);
+  record(call, { recallId, retriever: mode, memories, scores, used, trace });
   const cut = answer.truncated && rows.length === answer.rows.length;
   const below = answer.rows.length === 0 ? await emptyAbove(call, recallScope(call, input).namespace) : {};
   return ok({
@@ -331,16 +334,33 @@ interface Recalled {
   readonly memories: readonly MemoryRow[];
   readonly scores: readonly number[];
   readonly used: readonly string[];
+  readonly trace: RecallTrace | null;
 }
 
 /** The use is counted, and the answer recorded for the ledger, in the background. */
-function record(call: ReadCall, { recallId, retriever, memories, scores, used }: Recalled): void {
-  const { touches, settings } = call.services;
+function record(call: ReadCall, { recallId, retriever, memories, scores, used, trace }: Recalled): void {
+  const { touches } = call.services;
   if (used.length > 0) touches.touch(used, call.now);
-  if (settings.observationsTtlDays === 0) return;
   const { agentId } = call.caller;
   const memoryIds = memories.map(({ id }) => id);
-  touches.observe({ recallId, agentId, retriever, observedAt: call.now, memoryIds, scores });
+  const observation = { recallId, agentId, retriever, observedAt: call.now, memoryIds, scores };
+  touches.observe(trace === null ? observation : { ...observation, trace });
+}
+
+/** What the ledger may keep besides the rows. */
+function traceOf(
+  { services, nowMs }: ReadCall,
+  query: string,
+  namespace: string | null,
+  { evidence, answer: { rows, belowMinScore } }: Found,
+  input: RecallInput,
+): RecallTrace {
+  return {
+    ...{ query, namespace, below: belowMinScore },
+    wordsOnly: typeof evidence === 'string' ? evidence : null,
+    weak: rows[0] !== undefined && isWeak(rows[0], input),
+    tookMs: Math.max(0, Math.round(services.clock.nowMs() - nowMs)),
+  };
 }
 
 /** HTTP callers request it by the field or by the header `Accept-Provenance: verbose`. */

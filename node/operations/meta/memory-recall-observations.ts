@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import * as limits from '../../../protocol/base/limits.js';
+import * as limits from '../../../protocol/base/ledger-limits.js';
 import { fail, failed, ok } from '../../../protocol/base/result.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';

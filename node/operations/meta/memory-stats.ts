@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { failed, ok } from '../../../protocol/base/result.js';
 import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
+import { recallFigures, shownFigures } from '../shared/recall-figures.js';
 
 /** Counts of the whole store (interface §4.1, GET /stats). */
 export const memoryStats = defineOperation({
@@ -16,6 +17,7 @@ export const memoryStats = defineOperation({
     expiring_soon: z.int(),
     links_count: z.int(),
     db_size_bytes: z.int(),
+    recalls: shownFigures.describe('Of the recalls that the caller may list').optional(),
   }),
   effect: 'read',
   guards: { admin: true },
@@ -31,6 +33,10 @@ export const memoryStats = defineOperation({
     });
     if (!result.ok) return failed(result.error);
     const { by_tier, by_namespace, ...counts } = result.value;
-    return ok({ ...counts, by_tier: [...by_tier], by_namespace: [...by_namespace] });
+    // A token for some namespaces counts nothing of the others, and recalls look at several.
+    const figures = call.caller.viewer.within === undefined ? await recallFigures(call) : null;
+    if (figures !== null && !figures.ok) return failed(figures.error);
+    const recalls = figures === null ? {} : { recalls: figures.value };
+    return ok({ ...counts, ...recalls, by_tier: [...by_tier], by_namespace: [...by_namespace] });
   },
 });

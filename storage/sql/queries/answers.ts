@@ -58,6 +58,7 @@ import type { QueryParts } from './query-parts.js';
 import { listQuotas } from './quotas.js';
 import { readLogged, readRangeSubjects, readRanges } from './ranges.js';
 import { readRanked, searchMemories } from './recall.js';
+import { listRecalls, recalledMemories, recallFigures } from './recalls.js';
 import { exportRecords, readRecords } from './records.js';
 import { reflectionOrigin } from './reflections.js';
 import { findOperation, knownOrigins, listNonces, readHeaders, readOperations } from './replication.js';
@@ -136,6 +137,9 @@ export const ANSWERS: {
     return { prepared: true };
   }),
   'recall-observations': scan(recallObservations),
+  'list-recalls': scan(listRecalls),
+  'recalled-memories': scan(recalledMemories),
+  'recall-figures': scan(recallFigures),
   'calibrate-confidence': scan(calibrateConfidence),
   'find-look-alikes': scan(findLookAlikes),
   'review-written': scan(reviewWritten),

@@ -236,8 +236,8 @@ function moveObservations(db: SqliteConnection, now: string): void {
   const before = count(`SELECT count(*) FROM ${older}`);
   db.prepare(
     `INSERT INTO recall_observations
-       (recall_id, retriever, observed_at, memories, consumed_at, consumed_by_memory_id)
-     SELECT recall_id, min(retriever), coalesce(min(older_instant(observed_at)), @now) AS at,
+       (recall_id, agent_id, retriever, observed_at, memories, consumed_at, consumed_by_memory_id)
+     SELECT recall_id, '', min(retriever), coalesce(min(older_instant(observed_at)), @now) AS at,
        json_group_array(json_array(memory_id, score) ORDER BY rank),
        iif(max(consumed), coalesce(max(older_instant(consumed_at)), @now), NULL), max(consumed_by_memory_id)
      FROM ${older} GROUP BY recall_id ORDER BY at, recall_id`,

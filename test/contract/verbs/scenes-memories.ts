@@ -1,5 +1,5 @@
 import { EMBED_STATES } from '../../../protocol/memory/embed-state.js';
-import type { MemoryFilter } from '../../../protocol/memory/queries.js';
+import type { ListRecalls, MemoryFilter } from '../../../protocol/memory/queries.js';
 import type { RecallRequest } from '../../../protocol/memory/recall-request.js';
 import { personaTitle } from '../../../protocol/personas/persona.js';
 import type { Query } from '../../../protocol/release.js';
@@ -10,6 +10,11 @@ import { ALICE, at, BOB, LATER, link, m, mem, NOW, owned, TTL, VIEWERS, WITHIN }
 const listing = (more: Partial<MemoryFilter> = {}): MemoryFilter => ({ ...anyMemory(NOW), ...more });
 const recall = (query: string, more: Partial<RecallRequest> = {}): RecallRequest => ({
   ...recalling(query, NOW),
+  ...more,
+});
+const recalls = (more: Partial<ListRecalls>): ListRecalls => ({
+  ...{ kind: 'list-recalls', recallId: null, namespace: null, outcome: null, used: null, since: null },
+  ...{ until: null, agentId: null, after: undefined, limit: 9, viewer: OPERATOR, now: NOW },
   ...more,
 });
 const vector = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer);
@@ -182,8 +187,20 @@ export const MEMORIES: readonly Scene[] = [
             memoryIds: [m(1), m(2)],
             scores: [0.5, 0.25],
           },
+          {
+            ...{ recallId: 'r2', agentId: 'ai:bob', retriever: 'hybrid', observedAt: at(12) },
+            ...{ memoryIds: [m(5), m(2)], scores: [0.2, 0.1] },
+            trace: {
+              ...{ query: 'zwei Fähren', namespace: 'team/**', wordsOnly: null, weak: true },
+              ...{ below: 3, tookMs: 4 },
+            },
+          },
         ],
         consumptions: [{ recallId: 'r1', agentId: 'ai:alice', memoryId: m(1), consumedAt: at(11) }],
+        used: [
+          { agentId: 'ai:bob', memoryId: m(2), how: 'read', at: at(13) },
+          { agentId: 'host:desk:pid-1', memoryId: m(2), how: 'read', at: at(13) },
+        ],
       },
       {
         kind: 'store-reflection',
@@ -286,6 +303,17 @@ export const MEMORIES: readonly Scene[] = [
           viewer: BOB,
           now: NOW,
         },
+      ],
+      [
+        recalls({}),
+        recalls({ recallId: 'r', namespace: 'team/**', outcome: 'weak', used: true, agentId: 'ai:bob' }),
+        recalls({ outcome: 'found', used: false, since: at(0), until: NOW, after: [2], limit: 1 }),
+        recalls({ viewer: { ...BOB, withheld: ['^team$'] } }),
+        recalls({ viewer: { ...ALICE, withheld: ['^other$'] } }),
+        { kind: 'recalled-memories', recallId: 'r2', viewer: OPERATOR, now: NOW },
+        { kind: 'recalled-memories', recallId: 'r2', viewer: BOB, now: NOW },
+        { kind: 'recall-figures', agentId: null },
+        { kind: 'recall-figures', agentId: 'ai:alice' },
       ],
       {
         kind: 'find-look-alikes',

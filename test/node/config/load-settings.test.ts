@@ -169,6 +169,7 @@ const VARIABLES: Readonly<Record<string, readonly (readonly [text: string, value
     ['1000000', 1_000_000],
   ],
   SVC_OBSERVATIONS_TTL_DAYS: [['7', 7]],
+  SVC_RECALL_TRACE: [['0', false]],
   SVC_AUTO_CONFIDENCE: [['1', true]],
   SVC_CONFIDENCE_DECAY: [['1', true]],
   SVC_CURATOR_ENABLED: [['1', true]],
@@ -345,6 +346,8 @@ describe('the configuration file', () => {
     model_folder = "/models/e5"
     [memory]
     near_duplicate = "off"
+    [recall]
+    trace = false
     [verify]
     require_nonce = true
     [storage]
@@ -595,6 +598,7 @@ describe('the configuration file', () => {
     maxLinksPerDay: 12,
     maxRegistrationsPerDay: 13,
     observationsTtlDays: 3,
+    recallTrace: false,
     storageMaxBytes: 5_000_000,
     logLevel: 'error',
     logToFiles: true,

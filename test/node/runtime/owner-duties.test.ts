@@ -60,6 +60,7 @@ function fixture(given?: LocalSocket) {
       archiveOnGc: true,
       nearDuplicate: 'flag',
       observationsTtlDays: 7,
+      recallTrace: true,
       confidenceShadowDays: 30,
     } as unknown as Settings,
     clock: scheduler,

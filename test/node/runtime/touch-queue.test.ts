@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DeferredTouches } from '../../../node/runtime/touch-queue.js';
+import { DeferredTouches, type Keeping } from '../../../node/runtime/touch-queue.js';
+import { Screen } from '../../../node/secrets/screen.js';
+import { OBSERVATIONS_BATCH_MAX, OBSERVATIONS_PENDING_MAX } from '../../../protocol/base/ledger-limits.js';
 import {
   EXTEND_SECONDS,
-  OBSERVATIONS_BATCH_MAX,
-  OBSERVATIONS_PENDING_MAX,
   PROMOTE_ACCESS_COUNT,
   TOUCH_BATCH_MAX,
   TOUCH_FLUSH_INTERVAL_MS,
@@ -46,11 +46,13 @@ class RecordingStore implements Store {
   }
 }
 
-function fixture() {
+function fixture(keeps: Keeping = { recalls: true, trace: true }) {
   const store = new RecordingStore();
   const scheduler = new FakeScheduler();
   const log = recordingLog();
-  return { store, scheduler, log, touches: new DeferredTouches(store, scheduler, log) };
+  const screen = new Screen({ secretsMode: 'redact', secretsNamespaces: [] });
+  const touches = new DeferredTouches({ store, scheduler, log, screen, keeps });
+  return { store, scheduler, log, touches };
 }
 
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `m${from + index}`);

@@ -38,11 +38,9 @@ import {
   lastEditOf,
   memoryLife,
   memoryRead,
-  oldestObservation,
   purgeableMemories,
   titleExpiryOf,
   titleRead,
-  unusedRecallOf,
 } from '../../../protocol/memory/reads.js';
 import type { Standard } from '../../../protocol/memory/standard-kind.js';
 import { holdsOthers, standardsOf } from '../../../protocol/namespaces/reads.js';
@@ -181,8 +179,6 @@ function answersOver(held: Held): ReadHandlers {
         .filter((row) => row.expires_at !== null && row.expires_at <= request.before)
         .slice(0, request.limit),
     ),
-    handles(oldestObservation, () => null),
-    handles(unusedRecallOf, () => null),
     handles(waitingTexts, () => null),
     handles(databaseOwner, () => held.owner ?? null),
     handles(encodersInUse, () => held.encoders ?? { searched: null, coming: null, hasVectors: false }),

@@ -59,7 +59,7 @@ test('a claim names the caller of a write that has no such field', () =>
   }));
 
 /** What `agent_id` in the query is a filter of: it says whose rows are asked for, and gives no rights. */
-const FILTERED = ['GET /memories', 'GET /search'];
+const FILTERED = ['GET /memories', 'GET /recalls', 'GET /search'];
 
 test('no route takes its caller from the query, whoever the query names', () =>
   withNode(

@@ -43,6 +43,7 @@ const PROBES: Readonly<Record<string, readonly Record<string, string | boolean>[
   memory_search: [{ query: SECRET }, { query: 'plan', namespace: 'a' }],
   memory_recall: [{ context: SECRET }, { context: SECRET, tags: 'hr' }, { context: SECRET, namespace: 'a' }],
   memory_recall_observations: [{}, { consumed: false }],
+  memory_recalls: [{}, { outcome: 'none' }],
   memory_load_family: [{ family: 'core' }],
   memory_smart_load: [{ intent: `about ${SECRET}` }],
   memory_check_duplicate: [{ title: 'plan', content: `${SECRET} merger`, namespace: 'a' }],
@@ -74,7 +75,7 @@ for (const operation of OPERATIONS.filter(({ effect, http }) => effect === 'read
       );
       // 503: what needs the embedder, in keyword mode.
       assert.ok(answer.status < 500 || answer.status === 503, answer.text);
-      const shown = answer.text.replaceAll(`about ${SECRET}`, '').replace(/"query":"\w+"/, '');
+      const shown = answer.text.replaceAll(`about ${SECRET}`, '').replace(/"query":"\w+"/g, '');
       for (const trace of [SECRET, secretId, '"plan"', 'ai:alice"]']) {
         assert.ok(!shown.includes(trace), `${trace} in ${answer.text}`);
       }

@@ -112,8 +112,8 @@ describe('MCP over HTTP', () => {
       ['?profile=', 7],
       ['?profile=graph', 19],
       ['?profile=archive,%20core', 11],
-      ['?profile=core,full', 107],
-      ['?profile=full', 107],
+      ['?profile=core,full', 108],
+      ['?profile=full', 108],
     ] as const) {
       const { client } = await connect('ai:profile', '2025-06-18', query);
       assert.equal((await client.listTools()).tools.length, count, query);

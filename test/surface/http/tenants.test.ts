@@ -136,7 +136,7 @@ function neutral(text: string): string {
       .replace(/"tier":"(mid|long)",|"(expires_at|last_accessed_at)":"INSTANT",/g, '')
       .replace(/\|(mid|long)\|/g, '|tier|')
       .replace(/"freshness_state":"(fresh|warm)"/g, '')
-      .replace(/"(access_count|rank)":\d+/g, '')
+      .replace(/"(access_count|rank|took_ms)":\d+/g, '')
       .replace(/"(created_at|expires_at|at)"[:,]\d+/g, '"$1"')
       // Each node signs what it sends with its own key.
       .replace(/"(signature|sender_pubkey)":"[\w+/=]{40,}"/g, '"$1"')

@@ -102,6 +102,7 @@ export class EveryTool {
     }
     const { recall_id: recallId } = await this.call('memory_recall', { context: 'deploy', format: 'json' });
     await this.call('memory_recall_observations', { recall_id: recallId });
+    await this.call('memory_recalls', { recall_id: recallId });
     await this.call('memory_get', { id });
     await this.call('memory_history', { id });
     await this.call('memory_load_family', { family: 'core' });

@@ -143,6 +143,15 @@ export const further: readonly EndpointRow[] = [
     ...INVALID,
   },
   {
+    ...{ section: '4.12', what: 'what was asked of recall', method: 'GET', path: '/recalls?outcome=none' },
+    status: 200,
+    shape: { recalls: ['object'], count: 'number', figures: { recalls: 'number', without_row: 'number' } },
+  },
+  {
+    ...{ section: '4.12', what: 'a recall that nobody made', method: 'GET' },
+    ...{ path: '/recalls?recall_id=00000000-0000-4000-8000-00000000000f', ...NOT_FOUND },
+  },
+  {
     section: '4.12',
     what: 'how confidences compare with their signals',
     method: 'POST',
