@@ -6,7 +6,7 @@ import { ENCODER_DIM, SentenceEncoder } from './sentence-encoder.js';
 import { withoutNumbers } from './without-numbers.js';
 
 /**
- * Entry of the built-in embedder's thread: reads the encoder's file, warms it up, says `loaded`, then answers one batch
+ * Entry of the built-in embedder's thread: opens the encoder's file, says `loaded`, then answers one batch
  * after the other. A file that cannot be read ends the thread with the error.
  */
 const port = parentPort;
@@ -14,9 +14,6 @@ if (port === null) throw new Error('the embedder thread needs a parent');
 
 const send = (reply: EmbedReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer);
 const encoder = new SentenceEncoder();
-// The first texts are slower, until their code is compiled.
-const warm = new Float32Array(ENCODER_DIM);
-for (let round = 0; round < 20; round += 1) encoder.write('the text that warms the encoder up', warm);
 
 port.on('message', ({ id, texts }: EmbedCall) => {
   try {
