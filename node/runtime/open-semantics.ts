@@ -4,7 +4,7 @@ import { VectorClient } from '../../storage/vectors/vector-client.js';
 import type { Settings } from '../config/settings.js';
 import { systemClock, systemScheduler } from '../seams.js';
 import type { Embedder } from '../semantics/embedder.js';
-import { LocalSemantics, type Waits } from '../semantics/local-semantics.js';
+import { LocalSemantics } from '../semantics/local-semantics.js';
 import { openEmbedder, openStoredEmbedder, remoteTarget } from '../semantics/open-embedder.js';
 import { OwnedSemantics } from '../semantics/owned-semantics.js';
 import { RoleSemantics } from '../semantics/role-semantics.js';
@@ -21,27 +21,26 @@ export interface LocalOptions {
   readonly batchRows: number;
   /** False leaves the encoders of the database as they are. */
   readonly plans: boolean;
-  readonly waits: Waits;
+  /** True embeds in this thread, for a process that has nothing else to do meanwhile. */
+  readonly embedsHere: boolean;
 }
 
 /** Null in keyword mode, and for a database that no other thread can open. */
 export function openSemantics(settings: Settings, store: Store, log: Log): Semantics | null {
   if (settings.embedBackend === 'none' || settings.dbPath === ':memory:') return null;
-  const seams = { clock: systemClock, scheduler: systemScheduler, log };
-  const withVectors = (embedder: Embedder, waits?: Waits) => {
+  const withVectors = (embedder: Embedder) => {
     const { model, dim } = embedder;
     const place = placeOf(settings);
     const vectors = new VectorClient({ place, model, dim, clock: systemClock, scheduler: systemScheduler });
-    return waits === undefined
-      ? new LocalSemantics(embedder, vectors, store, systemClock)
-      : new LocalSemantics(embedder, vectors, store, systemClock, waits);
+    return new LocalSemantics(embedder, vectors, store, systemClock);
   };
   const openLocal = ({
     batchRows = settings.embedBackfillBatch,
     plans = true,
-    waits,
-  }: Partial<LocalOptions> = {}) =>
-    new OwnedSemantics({
+    embedsHere = false,
+  }: Partial<LocalOptions> = {}) => {
+    const seams = { clock: systemClock, scheduler: systemScheduler, log, here: embedsHere };
+    return new OwnedSemantics({
       store,
       log,
       batchRows,
@@ -49,7 +48,8 @@ export function openSemantics(settings: Settings, store: Store, log: Log): Seman
       asksNetwork: remoteTarget(settings) !== null,
       configured: () => openEmbedder(settings, seams),
       stored: (encoder) => openStoredEmbedder(settings, encoder, seams),
-      withVectors: (embedder) => withVectors(embedder, waits),
+      withVectors,
     });
+  };
   return { role: new RoleSemantics(), openLocal };
 }

@@ -1,4 +1,4 @@
-import { openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** A matrix of weights: whole steps, one row of `inputs` values for each output. */
@@ -39,7 +39,7 @@ const HEAD_AT = MAGIC.length + 4;
 /**
  * The file of the built-in encoder, which is used as it lies (cli/dev/lay-out-encoder.mjs writes it): a head in JSON; sections,
  * which are read at once into the memory of who computes with them; the table of the tokens, of which only the rows that a text
- * needs are read. It stays open as long as its thread lives.
+ * needs are read. It stays open for them.
  */
 export class EncoderFile {
   readonly #path: string;
@@ -99,6 +99,10 @@ export class EncoderFile {
   readRow(id: number, row: Uint8Array): void {
     const { at, width } = this.#head.table;
     this.#read(row, at + id * width);
+  }
+
+  close(): void {
+    closeSync(this.#file);
   }
 
   #section(name: string): Section {

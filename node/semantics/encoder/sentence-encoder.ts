@@ -1,9 +1,8 @@
+import { ENCODER_DIM } from './encoder-dim.js';
 import { EncoderFile, type Weights } from './encoder-file.js';
 import { type Kernel, kernelMemory, kernelOn } from './kernel.js';
 import { Tokenizer } from './tokenizer.js';
 
-/** Numbers of a vector. */
-export const ENCODER_DIM = 512;
 /** The part of a text that is read, in tokens. */
 export const ENCODER_TOKENS_MAX = 1024;
 
@@ -116,6 +115,10 @@ export class SentenceEncoder {
     for (const order of this.#orders) this.#convolve(order, ids.length);
     this.#normalize(ids.length, 0, FEATURES, '');
     this.#finish(ids.length, target);
+  }
+
+  close(): void {
+    this.#file.close();
   }
 
   /** The rows of the tokens, as numbers for the kernel's products and as features. */

@@ -3,7 +3,8 @@ import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { ENCODER_DIM, SentenceEncoder } from '../../../../node/semantics/encoder/sentence-encoder.js';
+import { ENCODER_DIM } from '../../../../node/semantics/encoder/encoder-dim.js';
+import { SentenceEncoder } from '../../../../node/semantics/encoder/sentence-encoder.js';
 import { temporaryFolder } from '../../../support/daemon-process.js';
 
 const FILE = new URL('../../../../node/semantics/encoder/sentence-encoder.bin', import.meta.url);

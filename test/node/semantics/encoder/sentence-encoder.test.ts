@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { ENCODER_DIM } from '../../../../node/semantics/encoder/encoder-dim.js';
 import { KERNEL_BASE64 } from '../../../../node/semantics/encoder/kernel-bytes.js';
-import { ENCODER_DIM, SentenceEncoder } from '../../../../node/semantics/encoder/sentence-encoder.js';
+import { SentenceEncoder } from '../../../../node/semantics/encoder/sentence-encoder.js';
 import { assembleKernel, repositoryRoot } from '../../../storage/vectors/kernel-source.js';
 import { madeTexts } from './made-texts.js';
 
