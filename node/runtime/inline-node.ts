@@ -152,7 +152,7 @@ const COMMAND_EMBED_MS = 2000;
 /** A command embeds in its own process when no other one does. */
 function embedHere({ role, openLocal }: Semantics): void {
   role.whenUnreachable(async () => {
-    const local = openLocal({ batchRows: COMMAND_BATCH_ROWS, plans: false, embedsHere: true });
+    const local = openLocal({ batchRows: COMMAND_BATCH_ROWS, plans: false, here: true });
     role.own(local);
     const untilMs = systemClock.monotonicMs() + COMMAND_EMBED_MS;
     while ((await local.round()).afterMs === 0) if (systemClock.monotonicMs() > untilMs) break;

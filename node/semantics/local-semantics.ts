@@ -12,7 +12,7 @@ import { instantFromMs } from '../../protocol/base/time.js';
 import { isFiltered } from '../../protocol/memory/recall-filter.js';
 import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { Store } from '../../storage/port.js';
-import type { VectorClient } from '../../storage/vectors/vector-client.js';
+import type { VectorSearch } from '../../storage/vectors/vector-search.js';
 import { chunkMemory } from './chunking.js';
 import type { Embedder } from './embedder.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
@@ -26,7 +26,7 @@ const TEXTS_AT_ONCE_MAX = 512;
 export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
   constructor(
     private readonly embedder: Embedder,
-    private readonly vectors: VectorClient,
+    private readonly vectors: VectorSearch,
     private readonly store: Store,
     private readonly clock: Clock,
   ) {}
@@ -65,7 +65,7 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
     return unrelated === undefined ? found.value : { ...found.value, unrelated };
   }
 
-  /** Loads the vector index in its thread, so that the first recall need not wait for it. */
+  /** Loads the vector index where it has a thread, so that the first recall need not wait for it. */
   async warm(): Promise<void> {
     await this.vectors.warm(this.clock.monotonicMs() + REQUEST_DEADLINE_MS);
   }
