@@ -1,7 +1,8 @@
 import { fail, type Result } from '../../protocol/base/result.js';
 import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
-import { openForReading } from '../open/open.js';
+import type { DatabasePlace } from '../open/open.js';
 import type { Connection } from '../sql/connection.js';
+import { openReader } from '../sqlite/connection.js';
 import { VectorFollower, type VectorRequest } from './vector-follower.js';
 import type { VectorThreadData } from './vector-messages.js';
 
@@ -13,7 +14,14 @@ export class FollowedDatabase {
   #follower: VectorFollower | null = null;
   #database: Connection | null = null;
 
-  constructor(private readonly data: VectorThreadData) {}
+  private constructor(
+    private readonly data: VectorThreadData,
+    private readonly connect: () => Connection,
+  ) {}
+
+  static async of(data: VectorThreadData): Promise<FollowedDatabase> {
+    return new FollowedDatabase(data, await connectorTo(data.place));
+  }
 
   /** See `VectorFollower.search`. */
   search(request: VectorRequest): Result<VectorEvidence> {
@@ -46,8 +54,8 @@ export class FollowedDatabase {
 
   #open(): VectorFollower {
     if (this.#follower !== null) return this.#follower;
-    const { place, model, dim, bytesMax } = this.data;
-    this.#database = openForReading(place);
+    const { model, dim, bytesMax } = this.data;
+    this.#database = this.connect();
     const source = { model, dim };
     this.#follower = new VectorFollower(
       this.#database,
@@ -55,4 +63,11 @@ export class FollowedDatabase {
     );
     return this.#follower;
   }
+}
+
+/** What opens a place. Most of what serves a server is of no use for a file, and loading it takes longer than all else here. */
+async function connectorTo(place: DatabasePlace): Promise<() => Connection> {
+  if (place.engine === 'sqlite') return () => openReader(place.path);
+  const { openForReading } = await import('../open/open.js');
+  return () => openForReading(place);
 }

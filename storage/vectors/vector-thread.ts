@@ -1,11 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { FollowedDatabase } from './followed-database.js';
-import { type VectorCall, type VectorReply, vectorThreadDataSchema } from './vector-messages.js';
+import type { VectorCall, VectorReply, VectorThreadData } from './vector-messages.js';
 
 /** Entry of the vector thread: answers calls one at a time. */
 const port = parentPort;
 if (port === null) throw new Error('the vector thread needs a parent');
-const database = new FollowedDatabase(vectorThreadDataSchema.parse(workerData));
+const database = await FollowedDatabase.of(workerData as VectorThreadData);
 
 port.on('message', ({ id, request }: VectorCall) => {
   if (request === null) {

@@ -7,21 +7,20 @@ import type { VectorSearch } from './vector-search.js';
 
 /** Vector search in this thread, for a process that has nothing to do until it has the answer (compare `VectorClient`). */
 export class VectorsHere implements VectorSearch {
-  #database: FollowedDatabase | null = null;
+  #database: Promise<FollowedDatabase> | null = null;
   #closed = false;
 
   constructor(private readonly data: VectorThreadData) {}
 
   async search(request: VectorRequest): Promise<Result<VectorEvidence>> {
-    // Most processes do not need the module.
-    const { FollowedDatabase } = await import('./followed-database.js');
+    this.#database ??= loaded(this.data);
+    const database = await this.#database;
     if (this.#closed) return fail('SHUTTING_DOWN', 'vector search is shutting down');
-    this.#database ??= new FollowedDatabase(this.data);
     try {
-      return this.#database.search(request);
+      return database.search(request);
     } catch (error) {
       // A thread would have ended with it; the next call begins anew.
-      this.#database.close();
+      database.close();
       return fail('INTERNAL', `vector search failed: ${error instanceof Error ? error.message : error}`);
     }
   }
@@ -33,7 +32,12 @@ export class VectorsHere implements VectorSearch {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#database?.close();
-    this.#database = null;
+    (await this.#database)?.close();
   }
+}
+
+/** Most processes do not need the module. */
+async function loaded(data: VectorThreadData): Promise<FollowedDatabase> {
+  const { FollowedDatabase } = await import('./followed-database.js');
+  return FollowedDatabase.of(data);
 }
