@@ -15,13 +15,13 @@ import {
 import { dirname, join } from 'node:path';
 import { bundle, bundlerVersion } from './bundle.mjs';
 import { writeStart } from './code-cache.mjs';
+import { ENCODER, layOutEncoder, PACKED_ENCODER } from './lay-out-encoder.mjs';
 import { at, PROJECT, say, step } from './project.mjs';
 
 const DIST = at('dist');
 const STAMP = join(DIST, '.stamp');
 /** Files that the program reads beside its code, with their licence. */
 export const ASSETS = [
-  'node/semantics/encoder/sentence-encoder.bin',
   'node/semantics/encoder/LICENSE',
   'storage/sqlite/native-objects.h',
   'node/http/docs/index.html',
@@ -73,6 +73,7 @@ async function make(wanted, native) {
     await buildConsole(fresh);
     await native;
     writeStart(fresh);
+    layOutEncoder(at(PACKED_ENCODER), join(fresh, ENCODER));
     for (const path of ASSETS) linkSync(at(path), join(fresh, path));
     for (const [path, source] of Object.entries(COPIED)) {
       mkdirSync(dirname(join(fresh, path)), { recursive: true });
@@ -147,6 +148,8 @@ function fingerprint() {
     'cli/dev/bundle.mjs',
     'cli/dev/code-cache.mjs',
     'cli/dev/build.mjs',
+    'cli/dev/lay-out-encoder.mjs',
+    PACKED_ENCODER,
     ...ASSETS,
     ...sources.sort(),
     ...console.sort(),

@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, inflateRawSync } from 'node:zlib';
+import { PACKED_ENCODER } from './lay-out-encoder.mjs';
 import { at, say } from './project.mjs';
 
-// Makes the file of the built-in encoder from the published weights (`weights.npz`) and tokenizer model (`sp.model`) in a
+// Makes the packed file of the built-in encoder from the published weights (`weights.npz`) and tokenizer model (`sp.model`) in a
 // folder: node cli/dev/make-encoder.mjs <folder>. node/semantics/encoder/README.md says where they come from.
 
 const SOURCES = {
   'weights.npz': '0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9',
   'sp.model': '994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9',
 };
-const TARGET = at('node/semantics/encoder/sentence-encoder.bin');
+const TARGET = at(PACKED_ENCODER);
 const BLOCKS = 17;
 
 const folder = process.argv[2];

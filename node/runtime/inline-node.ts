@@ -150,13 +150,11 @@ const openInlineHooks = (settings: Settings, store: Store, log: Log, role: 'mcp'
 /** Rows without a vector that a command embeds before it asks, and for how long. */
 const COMMAND_BATCH_ROWS = 16;
 const COMMAND_EMBED_MS = 2000;
-/** A person waits for the answer of a command, and no other process waits for this one. */
-const COMMAND_WAITS = { coldMs: 15_000, vectorsMs: 15_000 };
 
 /** A command embeds in its own process when no other one does. */
 function embedHere({ role, openLocal }: Semantics): void {
   role.whenUnreachable(async () => {
-    const local = openLocal({ batchRows: COMMAND_BATCH_ROWS, plans: false, waits: COMMAND_WAITS });
+    const local = openLocal({ batchRows: COMMAND_BATCH_ROWS, plans: false, here: true });
     role.own(local);
     const untilMs = systemClock.monotonicMs() + COMMAND_EMBED_MS;
     while ((await local.round()).afterMs === 0) if (systemClock.monotonicMs() > untilMs) break;

@@ -1,10 +1,11 @@
 import type { Log } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
 import { VectorClient } from '../../storage/vectors/vector-client.js';
+import { VectorsHere } from '../../storage/vectors/vectors-here.js';
 import type { Settings } from '../config/settings.js';
 import { systemClock, systemScheduler } from '../seams.js';
 import type { Embedder } from '../semantics/embedder.js';
-import { LocalSemantics, type Waits } from '../semantics/local-semantics.js';
+import { LocalSemantics } from '../semantics/local-semantics.js';
 import { openEmbedder, openStoredEmbedder, remoteTarget } from '../semantics/open-embedder.js';
 import { OwnedSemantics } from '../semantics/owned-semantics.js';
 import { RoleSemantics } from '../semantics/role-semantics.js';
@@ -21,27 +22,27 @@ export interface LocalOptions {
   readonly batchRows: number;
   /** False leaves the encoders of the database as they are. */
   readonly plans: boolean;
-  readonly waits: Waits;
+  /** True embeds and searches in this thread, for a process that has nothing else to do meanwhile. */
+  readonly here: boolean;
 }
 
 /** Null in keyword mode, and for a database that no other thread can open. */
 export function openSemantics(settings: Settings, store: Store, log: Log): Semantics | null {
   if (settings.embedBackend === 'none' || settings.dbPath === ':memory:') return null;
-  const seams = { clock: systemClock, scheduler: systemScheduler, log };
-  const withVectors = (embedder: Embedder, waits?: Waits) => {
+  const withVectors = (embedder: Embedder, here: boolean) => {
     const { model, dim } = embedder;
-    const place = placeOf(settings);
-    const vectors = new VectorClient({ place, model, dim, clock: systemClock, scheduler: systemScheduler });
-    return waits === undefined
-      ? new LocalSemantics(embedder, vectors, store, systemClock)
-      : new LocalSemantics(embedder, vectors, store, systemClock, waits);
+    const source = { place: placeOf(settings), model, dim };
+    const seams = { clock: systemClock, scheduler: systemScheduler };
+    const vectors = here ? new VectorsHere(source) : new VectorClient({ ...source, ...seams });
+    return new LocalSemantics(embedder, vectors, store, systemClock);
   };
   const openLocal = ({
     batchRows = settings.embedBackfillBatch,
     plans = true,
-    waits,
-  }: Partial<LocalOptions> = {}) =>
-    new OwnedSemantics({
+    here = false,
+  }: Partial<LocalOptions> = {}) => {
+    const seams = { clock: systemClock, scheduler: systemScheduler, log, here };
+    return new OwnedSemantics({
       store,
       log,
       batchRows,
@@ -49,7 +50,8 @@ export function openSemantics(settings: Settings, store: Store, log: Log): Seman
       asksNetwork: remoteTarget(settings) !== null,
       configured: () => openEmbedder(settings, seams),
       stored: (encoder) => openStoredEmbedder(settings, encoder, seams),
-      withVectors: (embedder) => withVectors(embedder, waits),
+      withVectors: (embedder) => withVectors(embedder, here),
     });
+  };
   return { role: new RoleSemantics(), openLocal };
 }

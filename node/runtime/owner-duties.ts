@@ -1,7 +1,7 @@
 import type { ChildSpec } from '../../actors/core/child.js';
 import { loopChild, type NextRound, type Wake } from '../../actors/core/loop.js';
 import { type Ownership, OwnershipLease, type Presence } from '../../actors/maintenance/ownership.js';
-import { CHANGE_POLL_MS, OWNER_TAKEOVER_MS, QUERY_EMBED_COLD_WAIT_MS } from '../../protocol/base/limits.js';
+import { CHANGE_POLL_MS, OWNER_TAKEOVER_MS } from '../../protocol/base/limits.js';
 import type { PeerId } from '../../protocol/base/meanings.js';
 import type { Clock, Log, Random, Scheduler } from '../../protocol/base/seams.js';
 import type { Store } from '../../storage/port.js';
@@ -37,7 +37,6 @@ export interface OwnerDutiesParts {
 
 /** How often a duty looks whether this process owns the database. */
 const NOT_OWNER_MS = 250;
-const TAKEOVER_WAITS = { coldMs: QUERY_EMBED_COLD_WAIT_MS, vectorsMs: QUERY_EMBED_COLD_WAIT_MS };
 /** How long calls of other processes are answered after the ownership has ended. */
 const OWNER_DRAIN_MS = 2000;
 /** A lease that cannot be released in this time expires by itself. */
@@ -191,10 +190,10 @@ export class OwnerDuties {
     const socket = this.parts.socket?.() ?? null;
     this.socket = socket;
     if (semantic !== null) {
-      // The one before was used, so the next question comes soon, and waits for the index as for the model.
-      const local = semantic.openLocal(tookOver ? { waits: TAKEOVER_WAITS } : {});
+      const local = semantic.openLocal();
       this.local = local;
       semantic.role.own(local);
+      // The one before was used, so the next question comes soon.
       void (tookOver ? local.warm() : local.open());
     }
     await socket?.open();

@@ -7,6 +7,8 @@ export interface EmbedderSeams {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly log: Log;
+  /** True lets the built-in embedder compute in this thread. */
+  readonly here?: boolean;
 }
 
 /** The input limits of a model, so that text is cut to fit. */
@@ -39,6 +41,8 @@ export interface Embedder {
   readonly model: string;
   readonly dim: number;
   readonly input: EmbedderInput;
+  /** How long a question waits for its vector before it goes by words. */
+  readonly queryWaitMs: number;
   /** Where it was measured. */
   readonly unrelated?: UnrelatedTexts;
   /** Background work: one vector for each text (at most 1024), in order. Texts must not be blank. */

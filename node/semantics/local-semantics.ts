@@ -1,13 +1,10 @@
 import type { EmbeddedText, MemoryEmbedder } from '../../actors/maintenance/backfill.js';
 import { subtreeRoot, withAncestors } from '../../protocol/base/ids.js';
 import {
-  QUERY_EMBED_COLD_WAIT_MS,
-  QUERY_EMBED_NEXT_WAIT_MS,
-  QUERY_EMBED_WAIT_MS,
+  MEANING_WAIT_MS,
   REQUEST_DEADLINE_MS,
   VECTOR_FILTERED_HITS_MAX,
   VECTOR_HITS_MAX,
-  VECTOR_SEARCH_WAIT_MS,
 } from '../../protocol/base/limits.js';
 import { ok, type Result } from '../../protocol/base/result.js';
 import type { Clock } from '../../protocol/base/seams.js';
@@ -15,7 +12,7 @@ import { instantFromMs } from '../../protocol/base/time.js';
 import { isFiltered } from '../../protocol/memory/recall-filter.js';
 import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { Store } from '../../storage/port.js';
-import type { VectorClient } from '../../storage/vectors/vector-client.js';
+import type { VectorSearch } from '../../storage/vectors/vector-search.js';
 import { chunkMemory } from './chunking.js';
 import type { Embedder } from './embedder.js';
 import type { SemanticAbsence, SemanticIndex, SemanticRequest, SemanticState } from './semantic-index.js';
@@ -25,22 +22,13 @@ const CONTEXT_WEIGHT = 0.3;
 /** Windows that are given to the embedder at once. */
 const TEXTS_AT_ONCE_MAX = 512;
 
-/** How long a question waits for a model, and for an index, that is not loaded yet. */
-export interface Waits {
-  readonly coldMs: number;
-  readonly vectorsMs: number;
-}
-
-const WAITS: Waits = { coldMs: QUERY_EMBED_COLD_WAIT_MS, vectorsMs: VECTOR_SEARCH_WAIT_MS };
-
 /** The semantic side of the process that owns the database: its embedder and its vector index. */
 export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
   constructor(
     private readonly embedder: Embedder,
-    private readonly vectors: VectorClient,
+    private readonly vectors: VectorSearch,
     private readonly store: Store,
     private readonly clock: Clock,
-    private readonly waits: Waits = WAITS,
   ) {}
 
   get model(): string {
@@ -52,10 +40,10 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
   }
 
   async evidence(request: SemanticRequest): Promise<VectorEvidence | SemanticAbsence> {
-    const deadlineMs = this.clock.monotonicMs() + this.waitMs();
-    const query = await this.embedder.embedQuery(request.query, deadlineMs);
+    const embeddedMs = this.untilMs(this.embedder.queryWaitMs, request);
+    const query = await this.embedder.embedQuery(request.query, embeddedMs);
     if (!query.ok) return absenceOf(query.error.code);
-    const vector = await this.blended(query.value, request.contextTokens, deadlineMs);
+    const vector = await this.blended(query.value, request.contextTokens, embeddedMs);
     const nsIds = request.namespace === null ? null : await this.namespaceIds(request.namespace);
     if (nsIds !== null && nsIds.length === 0) return 'empty';
     const { viewer, filter } = request;
@@ -69,8 +57,7 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
         viewer,
         ...(filter === undefined ? {} : { filter }),
       },
-      // Until the index is loaded, recall answers by keyword.
-      this.clock.monotonicMs() + this.waits.vectorsMs,
+      this.untilMs(MEANING_WAIT_MS, request),
     );
     if (!found.ok) return absenceOf(found.error.code);
     if (found.value.scanned === 0) return 'empty';
@@ -78,7 +65,7 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
     return unrelated === undefined ? found.value : { ...found.value, unrelated };
   }
 
-  /** Loads the vector index in its thread, so that the first recall need not wait for it. */
+  /** Loads the vector index where it has a thread, so that the first recall need not wait for it. */
   async warm(): Promise<void> {
     await this.vectors.warm(this.clock.monotonicMs() + REQUEST_DEADLINE_MS);
   }
@@ -120,9 +107,10 @@ export class LocalSemantics implements SemanticIndex, MemoryEmbedder {
     await Promise.all([this.embedder.close(), this.vectors.close()]);
   }
 
-  private waitMs(): number {
-    if (!this.embedder.state().loaded) return this.waits.coldMs;
-    return this.embedder.queueDepth().queries === 0 ? QUERY_EMBED_NEXT_WAIT_MS : QUERY_EMBED_WAIT_MS;
+  /** Until when a part of the evidence is waited for: half of the caller's time stays for the answer by words. */
+  private untilMs(waitMs: number, { deadlineMs = Number.POSITIVE_INFINITY }: SemanticRequest): number {
+    const nowMs = this.clock.monotonicMs();
+    return nowMs + Math.min(waitMs, (deadlineMs - nowMs) / 2);
   }
 
   private async namespaceIds(namespace: string): Promise<readonly number[]> {

@@ -2,22 +2,18 @@ import { Worker } from 'node:worker_threads';
 import { fail, ok } from '../../protocol/base/result.js';
 import type { EmbedCall, EmbedReply } from './embedder-messages.js';
 import type { EmbeddingJob } from './embedding-queue.js';
+import type { Model, ModelEvents } from './model.js';
 
 /** How a thread is started, and who hears of it. */
-export interface ModelThreadOptions {
+export interface ModelThreadOptions extends ModelEvents {
   /** The thread's entry, which speaks `embedder-messages`. */
   readonly entry: URL;
-  readonly workerData: unknown;
+  readonly workerData?: unknown;
   readonly dim: number;
-  readonly printed: (text: string) => void;
-  /** The thread can take a batch: it has loaded its model, or answered the last one. */
-  readonly ready: (outcome: 'loaded' | 'embedded' | 'refused') => void;
-  /** The thread ended by itself; its jobs are still in `jobs`. */
-  readonly broken: (reason: string) => void;
 }
 
-/** A thread with a model, which embeds one batch at a time. */
-export class ModelThread {
+/** A model in a thread of its own. Text written by its libraries goes to the log, never to stdout. */
+export class ModelThread implements Model {
   readonly #options: ModelThreadOptions;
   readonly #worker: Worker;
   #loaded = false;
@@ -46,12 +42,10 @@ export class ModelThread {
     return this.#loaded;
   }
 
-  /** The batch under way. */
   get jobs(): readonly EmbeddingJob[] {
     return this.#jobs;
   }
 
-  /** Whether it may take a batch now. */
   get isFree(): boolean {
     return this.#loaded && this.#jobs.length === 0;
   }
@@ -62,20 +56,16 @@ export class ModelThread {
     this.#worker.postMessage(call);
   }
 
-  /** Whether the process stays alive for it. */
   hold(isNeeded: boolean): void {
     if (isNeeded) this.#worker.ref();
     else this.#worker.unref();
   }
 
-  /** Ends it and answers the batch under way, which was not answered yet. */
-  async stop(): Promise<readonly EmbeddingJob[]> {
-    const jobs = this.#jobs;
+  async stop(): Promise<void> {
     this.#stopped = true;
     this.#loaded = false;
     this.#jobs = [];
     await this.#worker.terminate();
-    return jobs;
   }
 
   #receive(reply: EmbedReply): void {

@@ -8,6 +8,8 @@ export interface SemanticRequest {
   readonly contextTokens: readonly string[];
   readonly namespace: string | null;
   readonly viewer: Viewer;
+  /** When the caller is answered in any case, in monotonic milliseconds. */
+  readonly deadlineMs?: number;
   /** Rows that do not pass are not used as evidence. */
   readonly filter?: RecallFilter;
 }

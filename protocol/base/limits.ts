@@ -407,17 +407,13 @@ export const REEMBED_ROWS_MAX = 2000;
 /** Texts that are indexed again in one transaction, and about how many characters. */
 export const REINDEX_ROWS_MAX = 200;
 export const REINDEX_CHARACTERS_MAX = 100_000;
-/** A query waits this long behind other queries for the embedder before recall answers by keyword. */
-export const QUERY_EMBED_WAIT_MS = 50;
 /**
- * A query that is next waits this long for its own embedding and the background batch before it, also on a slow
- * machine.
+ * A recall waits this long for a model and a vector index of this machine, also while they load, before it answers by
+ * words. They answer in order, and fail at once when they fail, so only a machine that is far too busy reaches it.
  */
-export const QUERY_EMBED_NEXT_WAIT_MS = 500;
-/** The first query of a cold embedder waits at most this long for its model to load. */
-export const QUERY_EMBED_COLD_WAIT_MS = 3000;
-/** A recall waits this long for the vector index, which loads when the process takes over the database. */
-export const VECTOR_SEARCH_WAIT_MS = 1000;
+export const MEANING_WAIT_MS = 10_000;
+/** A recall waits this long for an embedding service, which may be slow or silent without an end. */
+export const SERVICE_EMBED_WAIT_MS = 3000;
 /** Cached query vectors of an embedder. */
 export const CACHED_QUERIES_MAX = 512;
 /** Queries that wait for an embedder; more are OVERLOADED. */

@@ -1,5 +1,6 @@
 import { indexForm } from './index-text.js';
 import { stemOf } from './porter.js';
+import { quoted } from './quoted.js';
 import { gramShare, isStopGram } from './stop-grams.js';
 import { isStopWord, particleOf } from './stop-words.js';
 import { otherForms } from './word-forms.js';
@@ -231,9 +232,6 @@ function isMonth(words: readonly string[], index: number): boolean {
     (word) => word !== undefined && /^\d+(st|nd|rd|th)?$/.test(word),
   );
 }
-
-/** A word as an FTS5 string: the index reads it as text, whatever it contains. */
-export const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`;
 
 /** Only a word that could be a namespace term needs `{title content tags}`. */
 const NAMESPACE_TERM = /^n\d+$/;

@@ -1,5 +1,5 @@
 /**
- * The scan kernel as base64, assembled from `kernel.wat` by `test/storage/vectors/build-kernel.ts`; a test compares
+ * The kernel as base64, assembled from `kernel.wat` by `test/storage/vectors/build-kernel.ts`; a test compares
  * the two.
  */
 export const KERNEL_BASE64 = [

@@ -4,6 +4,7 @@ import type { Clock, Scheduler, Timer } from '../../protocol/base/seams.js';
 import type { VectorEvidence } from '../../protocol/memory/recall-request.js';
 import type { VectorRequest } from './vector-follower.js';
 import type { VectorCall, VectorReply, VectorThreadData } from './vector-messages.js';
+import type { VectorSearch } from './vector-search.js';
 
 /** Calls inside the thread: one runs, one waits there so that the thread never idles in between. */
 const IN_THREAD_MAX = 2;
@@ -28,7 +29,7 @@ interface Call {
  * open call fails with ACTOR_RESTARTED and the next call starts another thread. An open call keeps the process alive;
  * an idle thread does not.
  */
-export class VectorClient {
+export class VectorClient implements VectorSearch {
   readonly #options: VectorClientOptions;
   readonly #waiting: Call[] = [];
   readonly #inThread = new Map<number, Call>();
@@ -45,10 +46,6 @@ export class VectorClient {
     return this.#waiting.length + this.#inThread.size;
   }
 
-  /**
-   * The nearest memories (see `VectorFollower.search`). `deadlineMs` is an instant of the clock's `monotonicMs`.
-   * OVERLOADED, DEADLINE, ACTOR_RESTARTED, SHUTTING_DOWN, DATABASE_ERROR, INVALID_ARGUMENT, STORAGE_FULL.
-   */
   async search(request: VectorRequest, deadlineMs: number): Promise<Result<VectorEvidence>> {
     const outcome = await this.#call(request, deadlineMs);
     if (!outcome.ok) return outcome;
@@ -62,7 +59,7 @@ export class VectorClient {
     return outcome.ok ? ok(undefined) : outcome;
   }
 
-  /** Ends the thread; open calls fail with SHUTTING_DOWN. Closing twice is harmless. */
+  /** Ends the thread. */
   async close(): Promise<void> {
     this.#closed = true;
     const worker = this.#worker;

@@ -1,17 +1,14 @@
-import { z } from 'zod';
 import type { Failure } from '../../protocol/base/result.js';
 import type { DatabasePlace } from '../open/open.js';
 import type { VectorRequest } from './vector-follower.js';
 
-/** The data that starts the thread. */
-export const vectorThreadDataSchema = z.object({
-  /** From this program, so not parsed. */
-  place: z.custom<DatabasePlace>(),
-  model: z.string().min(1),
-  dim: z.int().min(1),
-  bytesMax: z.int().positive().optional(),
-});
-export type VectorThreadData = z.infer<typeof vectorThreadDataSchema>;
+/** The data that starts the thread, from this program. */
+export interface VectorThreadData {
+  readonly place: DatabasePlace;
+  readonly model: string;
+  readonly dim: number;
+  readonly bytesMax?: number | undefined;
+}
 
 /** A message to the thread: a search, or, without a request, a refresh. */
 export interface VectorCall {

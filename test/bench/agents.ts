@@ -61,7 +61,7 @@ async function runAgents({ options, progress, workspace }: BenchContext): Promis
       const before = groupCommitRate(workspace.folder(), batch, limitMs);
       const running = await Promise.all(
         Array.from({ length: agents }, (_, n) =>
-          McpAgent.start(workspace, home, `bench-${n}`, options.cpuProf),
+          McpAgent.start(workspace, home, `bench-${n}`, { cpuProf: options.cpuProf }),
         ),
       );
       const result = await measured(daemon, () => store(running, load));

@@ -66,7 +66,7 @@ async function storeInARow({ workspace, options }: BenchContext, look: boolean, 
   const home = workspace.folder();
   const env = { SVC_EMBED_BACKEND: 'builtin', SVC_NEAR_DUPLICATE: look ? 'flag' : 'off' };
   const daemon = await startDaemonProcess(workspace, home, env, options.cpuProf);
-  const agent = await McpAgent.start(workspace, home, 'bench-look', options.cpuProf);
+  const agent = await McpAgent.start(workspace, home, 'bench-look', { cpuProf: options.cpuProf });
   const times: number[] = [];
   let failed = 0;
   for (const note of lookAlikeNotes(stores)) {

@@ -2,9 +2,15 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { MAIN, profiling, serviceEnvironment } from './servers.js';
 import type { Workspace } from './workspace.js';
 
+/** The folder for a profile, and the environment beside that of every process of a benchmark. */
+interface McpAgentOptions {
+  readonly cpuProf?: string | null;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** One client with an MCP server of its own: raw lines and one request at a time, so that it costs next to nothing. */
 export class McpAgent {
-  private readonly child: ChildProcessWithoutNullStreams;
+  readonly child: ChildProcessWithoutNullStreams;
   private rest = '';
   private next = 0;
   private answered: ((line: string | null) => void) | null = null;
@@ -12,10 +18,12 @@ export class McpAgent {
   private constructor(
     private readonly workspace: Workspace,
     home: string,
-    cpuProf: string | null,
+    { cpuProf = null, env = {} }: McpAgentOptions,
   ) {
     this.child = workspace.adopt(
-      spawn(process.execPath, [...profiling(cpuProf), MAIN, 'mcp'], { env: serviceEnvironment(home) }),
+      spawn(process.execPath, [...profiling(cpuProf), MAIN, 'mcp'], {
+        env: serviceEnvironment(home, env),
+      }),
     );
     this.child.stdin.on('error', () => undefined);
     this.child.stderr.resume();
@@ -28,9 +36,9 @@ export class McpAgent {
     workspace: Workspace,
     home: string,
     name: string,
-    cpuProf: string | null,
+    options: McpAgentOptions = {},
   ): Promise<McpAgent> {
-    const agent = new McpAgent(workspace, home, cpuProf);
+    const agent = new McpAgent(workspace, home, options);
     const clientInfo = { name, version: '1' };
     await agent.request('initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo });
     agent.write({ method: 'notifications/initialized' });
@@ -39,9 +47,14 @@ export class McpAgent {
 
   /** Calls a tool; answers null when it succeeded, else a short name of what went wrong. */
   async failureOf(tool: string, args: object): Promise<string | null> {
-    const line = await this.request('tools/call', { name: tool, arguments: args });
+    const line = await this.answerOf(tool, args);
     if (line.includes('"error"')) return 'protocol error';
     return line.includes('"isError":true') ? (/\\"code\\":\\"(\w+)/.exec(line)?.[1] ?? 'unknown') : null;
+  }
+
+  /** The line with which a tool answers. */
+  answerOf(tool: string, args: object): Promise<string> {
+    return this.request('tools/call', { name: tool, arguments: args });
   }
 
   stop(): Promise<void> {

@@ -68,7 +68,7 @@ export async function runRecallNotes({ options, progress, workspace }: BenchCont
   }
   const ask = async (surface: string) => {
     progress.step(`recall: notes over ${surface}`);
-    const agent = await McpAgent.start(workspace, home, 'bench', options.cpuProf);
+    const agent = await McpAgent.start(workspace, home, 'bench', { cpuProf: options.cpuProf });
     measured.push({ surface, ...(await recallsOf(agent, queries, corpus.namespace, times)) });
     await agent.stop();
   };

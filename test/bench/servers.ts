@@ -114,13 +114,18 @@ function freePort(): Promise<number> {
 /** Processor seconds that a process has used; null where the system does not say. */
 export function cpuSeconds(child: ChildProcess): number | null {
   try {
-    const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
-    // The name may hold spaces, so fields are counted after it; 100 ticks are a second.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    return cpuSecondsOf(readFileSync(`/proc/${child.pid}/stat`, 'utf8'), 'itself');
   } catch {
     return null;
   }
+}
+
+/** Processor seconds in the text of `/proc/<pid>/stat`. */
+export function cpuSecondsOf(stat: string, whose: 'itself' | 'ended children'): number {
+  // The name may hold spaces, so fields are counted after it; 100 ticks are a second.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const at = whose === 'itself' ? 11 : 13;
+  return (Number(fields[at]) + Number(fields[at + 1])) / 100;
 }
 
 /** Resident memory of a process in MiB; null where the system does not say. */

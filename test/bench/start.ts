@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Bench, BenchContext } from './bench.js';
 import { databasePath, fill, openBenchDatabase } from './database.js';
+import { FirstVectors } from './first-vector.js';
 import { LoadGenerator, recalling, recallPath, storing } from './load.js';
 import { clientOf } from './node-client.js';
 import type { BenchResult } from './report.js';
@@ -29,7 +30,8 @@ const EMBEDDER_WAIT_MS = 60_000;
 /** Start-up times beside those of bare Node, and the memory of a daemon that has rows and work. */
 export const startBench: Bench = {
   name: 'start',
-  summary: 'Time of a command, of the MCP handshake and of a daemon start; memory of the daemon.',
+  summary:
+    'Time of a command, of the MCP handshake and of a daemon start; processor time to the first vector; memory of the daemon.',
   usage: '[--rows 100000] [--iterations 20] [--seconds 20] [--keyword]',
   run: runStart,
 };
@@ -61,6 +63,9 @@ async function runStart({ options, progress, workspace }: BenchContext): Promise
   await timed('mnemesh --help', () => ended(['--help'], env));
   await timed('mnemesh mcp: initialize answered', () => handshake(env));
 
+  const vectors = new FirstVectors(workspace, progress, iterations);
+  if (!options.keyword) await vectors.measure();
+
   const home = workspace.folder();
   progress.step(`start: ${rows} rows`);
   const database = openBenchDatabase(databasePath(home), 'OFF');
@@ -85,7 +90,7 @@ async function runStart({ options, progress, workspace }: BenchContext): Promise
     await daemon.stop();
   }
   await load.stop();
-  return report(times, memory, rows);
+  return report(times, vectors, memory, rows);
 }
 
 interface Times {
@@ -175,11 +180,12 @@ function memoryOf({ child }: ServerProcess): Memory {
 
 function report(
   times: Readonly<Record<string, Times>>,
+  vectors: FirstVectors,
   memory: Readonly<Record<string, Memory>>,
   rows: number,
 ): BenchResult {
   return {
-    json: { rows, times, memory },
+    json: { rows, times, first_vector: vectors.json, memory },
     tables: [
       {
         title: 'From the start of the process, in milliseconds',
@@ -187,6 +193,7 @@ function report(
         rows: Object.entries(times).map(([name, { fastest_ms, median_ms }]) => [name, fastest_ms, median_ms]),
         notes: ['Goals: a command 150, initialize 300, serve with 100,000 rows 1000.'],
       },
+      ...(vectors.json['node -e 0'] === undefined ? [] : [vectors.table]),
       {
         title: `Memory of the daemon with ${rows} rows, in MiB`,
         columns: ['when', 'resident', 'without mapped files'],

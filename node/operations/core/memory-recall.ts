@@ -236,7 +236,11 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
   };
   const semantics = input.feature_tier === 'keyword' ? NO_SEMANTICS : semantic;
   const contextTokens = input.context_tokens ?? [];
-  const asked = semantics.evidence({ query, contextTokens, namespace, viewer, filter });
+  const { deadlineMs } = call;
+  const asked = semantics.evidence({
+    ...{ query, contextTokens, namespace, viewer, filter },
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+  });
   // The words are looked up while the embedder works on the query.
   const prepared = semantics.state().enabled ? recallId : null;
   if (prepared !== null) {

@@ -66,6 +66,7 @@ export const memoryCheckDuplicate = defineOperation({
       contextTokens: [],
       namespace,
       viewer,
+      ...(call.deadlineMs === undefined ? {} : { deadlineMs: call.deadlineMs }),
     });
     if (typeof evidence === 'string' && evidence !== 'empty')
       return fail('UNAVAILABLE', UNAVAILABLE[evidence]);

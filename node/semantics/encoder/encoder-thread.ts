@@ -2,29 +2,22 @@
 import '../thread-output.js';
 import { parentPort } from 'node:worker_threads';
 import type { EmbedCall, EmbedReply } from '../embedder-messages.js';
-import { ENCODER_DIM, SentenceEncoder } from './sentence-encoder.js';
-import { withoutNumbers } from './without-numbers.js';
+import { BuiltinEncoder } from './builtin-encoder.js';
 
 /**
- * Entry of the built-in embedder's thread: reads the encoder's file, warms it up, says `loaded`, then answers one batch
- * after the other. A file that cannot be read ends the thread with the error.
+ * Entry of the built-in embedder's thread: opens the encoder's file, says `loaded`, then answers one batch after the other.
+ * A file that cannot be read ends the thread with the error.
  */
 const port = parentPort;
 if (port === null) throw new Error('the embedder thread needs a parent');
 
 const send = (reply: EmbedReply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer);
-const encoder = new SentenceEncoder();
-// The first texts are slower, until their code is compiled.
-const warm = new Float32Array(ENCODER_DIM);
-for (let round = 0; round < 20; round += 1) encoder.write('the text that warms the encoder up', warm);
+const encoder = new BuiltinEncoder();
 
 port.on('message', ({ id, texts }: EmbedCall) => {
   try {
-    const vectors = new Float32Array(texts.length * ENCODER_DIM);
-    for (const [place, text] of texts.entries()) {
-      encoder.write(withoutNumbers(text), vectors.subarray(place * ENCODER_DIM, (place + 1) * ENCODER_DIM));
-    }
-    send({ kind: 'embedded', id, vectors }, [vectors.buffer]);
+    const vectors = encoder.encode(texts);
+    send({ kind: 'embedded', id, vectors }, [vectors.buffer as ArrayBuffer]);
   } catch (error) {
     send({ kind: 'failed', id, message: error instanceof Error ? error.message : String(error) });
   }

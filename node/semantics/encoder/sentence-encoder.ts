@@ -1,11 +1,8 @@
-import { webAssembly } from '../../../storage/vectors/web-assembly.js';
+import { ENCODER_DIM } from './encoder-dim.js';
 import { EncoderFile, type Weights } from './encoder-file.js';
-import { hyperbolicTangent } from './hyperbolic-tangent.js';
-import { KERNEL_BASE64 } from './kernel-bytes.js';
+import { type Kernel, kernelMemory, kernelOn } from './kernel.js';
 import { Tokenizer } from './tokenizer.js';
 
-/** Numbers of a vector. */
-export const ENCODER_DIM = 512;
 /** The part of a text that is read, in tokens. */
 export const ENCODER_TOKENS_MAX = 1024;
 
@@ -13,36 +10,40 @@ const CHANNELS = 256;
 const ORDERS = [2, 3, 5] as const;
 const WIDTH = CHANNELS * ORDERS.length;
 const FEATURES = ENCODER_DIM + WIDTH;
-const PAGE_BYTES = 65_536;
 const SUM_MAX = 2 ** 31 - 1;
 const STEP_MAX = 127;
 /** A window reaches this many rows beyond the text. */
 const PADDING_ROWS = 4;
 
-interface Kernel {
-  multiply(
-    from: number,
-    stride: number,
-    rows: number,
-    weights: number,
-    inputs: number,
-    outputs: number,
-    to: number,
-  ): void;
-}
-
-/** Weights with the place where the kernel finds them. */
-interface Placed extends Weights {
-  readonly at: number;
-}
+/** Rows of int16 that the kernel multiplies, and the int32 sums that it answers; rows come in pairs. */
+const ROWS_AT = 0;
+const SUMS_AT = ROWS_AT + (ENCODER_TOKENS_MAX + PADDING_ROWS + 2) * ENCODER_DIM * 2;
+/** For each token, as float32: its own row of the table, then the channels of each order. */
+const FEATURES_AT = SUMS_AT + (ENCODER_TOKENS_MAX + 2) * ENCODER_DIM * 4;
+const FEATURE_BYTES = FEATURES * 4;
+/** The features of all tokens together, and what the layers of the last network answer, as float64. */
+const TOTALS_AT = FEATURES_AT + ENCODER_TOKENS_MAX * FEATURE_BYTES;
+const TEXT_AT = TOTALS_AT + FEATURES * 8;
+const LAYERS_AT = [0, 1, 2, 3].map((layer) => TEXT_AT + (layer + 1) * ENCODER_DIM * 8) as [
+  number,
+  number,
+  number,
+  number,
+];
+/** The row of the table that was read last. */
+const TABLE_ROW_AT = TEXT_AT + 5 * ENCODER_DIM * 8;
+/** The encoder's file, at a multiple of 64. */
+const FILE_AT = TABLE_ROW_AT + ENCODER_DIM;
 
 interface Order {
   readonly order: number;
-  readonly proj: Placed;
+  /** The place of its channels among the features of a token. */
+  readonly channelsAt: number;
+  readonly proj: Weights;
   /** The sum of each output's weights, for the part of a row's values that is the same for all. */
-  readonly projSums: Int32Array;
-  readonly projBias: Float32Array;
-  readonly layers: readonly { readonly weights: Placed; readonly bias: Float32Array }[];
+  readonly projOnes: number;
+  readonly projBias: number;
+  readonly layers: readonly { readonly weights: Weights; readonly bias: number }[];
 }
 
 /**
@@ -52,73 +53,52 @@ interface Order {
  * alike. So a text has the same vector, bit by bit, everywhere.
  */
 export class SentenceEncoder {
+  readonly #file: EncoderFile;
   readonly #tokenizer: Tokenizer;
-  readonly #epsilon: number;
-  readonly #table: Uint8Array;
+  readonly #kernel: Kernel;
   readonly #tableLow: Float32Array;
   readonly #tableStep: Float32Array;
   readonly #orders: readonly Order[];
-  /** Of the projections of all orders together. */
-  readonly #projGain: Float32Array;
-  readonly #projShift: Float32Array;
-  readonly #gain: Float32Array;
-  readonly #shift: Float32Array;
   readonly #sumBias: Float32Array;
-  readonly #dense: Readonly<Record<'cnn_W' | 'd0' | 'd1' | 'd2' | 'd3' | 'p1' | 'p3', Placed>>;
-  readonly #kernel: Kernel;
-  /** Rows of int16 that the kernel multiplies, and the int32 sums that it answers. */
+  readonly #dense: Readonly<Record<'cnn_W' | 'd0' | 'd1' | 'd2' | 'd3' | 'p1' | 'p3', Weights>>;
   readonly #rows: Int16Array;
-  readonly #rowsAt: number;
-  readonly #sums: Int32Array;
-  readonly #sumsAt: number;
-  /** One row for each token: its own row of the table, then the channels of each order. */
-  readonly #features = new Float32Array(ENCODER_TOKENS_MAX * FEATURES);
+  readonly #totals: Float64Array;
+  readonly #text: Float64Array;
+  readonly #answer: Float64Array;
+  readonly #tableRow: Uint8Array;
 
   constructor(path = new URL('./sentence-encoder.bin', import.meta.url)) {
     const file = new EncoderFile(path);
+    const memory = kernelMemory(FILE_AT + file.bytes);
+    const { buffer } = memory;
+    file.load(buffer, FILE_AT);
+    this.#file = file;
+    this.#kernel = kernelOn(memory);
+    this.#rows = new Int16Array(buffer, ROWS_AT, (SUMS_AT - ROWS_AT) / 2);
+    this.#totals = new Float64Array(buffer, TOTALS_AT, FEATURES);
+    this.#text = new Float64Array(buffer, TEXT_AT, ENCODER_DIM);
+    this.#answer = new Float64Array(buffer, LAYERS_AT[3], ENCODER_DIM);
+    this.#tableRow = new Uint8Array(buffer, TABLE_ROW_AT, ENCODER_DIM);
     this.#tokenizer = new Tokenizer(file);
-    this.#epsilon = file.epsilon;
-    this.#table = file.bytes('table');
     this.#tableLow = file.floats('tableLow');
     this.#tableStep = file.floats('tableStep');
-    this.#projGain = joined(ORDERS.map((order) => file.floats(`ln_g${order}`)));
-    this.#projShift = joined(ORDERS.map((order) => file.floats(`ln_b${order}`)));
-    this.#gain = file.floats('ln_g');
-    this.#shift = file.floats('ln_b');
     this.#sumBias = file.floats('cnn_b');
-    const rowBytes = (ENCODER_TOKENS_MAX + PADDING_ROWS + 2) * ENCODER_DIM * 2;
-    const sumBytes = (ENCODER_TOKENS_MAX + 2) * ENCODER_DIM * 4;
-    let size = rowBytes + sumBytes;
-    const placed: Placed[] = [];
-    const place = (name: string): Placed => {
-      const weights = { ...file.weights(name), at: size };
-      size += weights.values.length;
-      placed.push(weights);
-      return weights;
-    };
-    this.#orders = ORDERS.map((order) => {
-      const proj = place(`proj${order}`);
-      return {
-        ...{ order, proj, projSums: sumsOf(proj), projBias: file.floats(`proj_b${order}`) },
-        layers: ([1, 2] as const).map((layer) => ({
-          weights: place(`w${layer}_${order}`),
-          bias: file.floats(`b${layer}_${order}`),
-        })),
-      };
-    });
+    this.#orders = ORDERS.map((order, index) => ({
+      order,
+      channelsAt: FEATURES_AT + (ENCODER_DIM + index * CHANNELS) * 4,
+      proj: file.weights(`proj${order}`),
+      projOnes: file.at(`proj_ones${order}`),
+      projBias: file.at(`proj_b${order}`),
+      layers: ([1, 2] as const).map((layer) => ({
+        weights: file.weights(`w${layer}_${order}`),
+        bias: file.at(`b${layer}_${order}`),
+      })),
+    }));
+    const dense = (name: string) => file.weights(name);
     this.#dense = {
-      ...{ cnn_W: place('cnn_W'), d0: place('d0'), d1: place('d1'), d2: place('d2') },
-      ...{ d3: place('d3'), p1: place('p1'), p3: place('p3') },
+      ...{ cnn_W: dense('cnn_W'), p1: dense('p1'), p3: dense('p3') },
+      ...{ d0: dense('d0'), d1: dense('d1'), d2: dense('d2'), d3: dense('d3') },
     };
-    const pages = Math.ceil(size / PAGE_BYTES);
-    const memory = new webAssembly.Memory({ initial: pages, maximum: pages });
-    const module = new webAssembly.Module(Buffer.from(KERNEL_BASE64, 'base64'));
-    this.#kernel = new webAssembly.Instance(module, { env: { memory } }).exports as Kernel;
-    for (const { at, values } of placed) new Int8Array(memory.buffer).set(values, at);
-    this.#rowsAt = 0;
-    this.#rows = new Int16Array(memory.buffer, 0, rowBytes / 2);
-    this.#sumsAt = rowBytes;
-    this.#sums = new Int32Array(memory.buffer, rowBytes, sumBytes / 4);
   }
 
   /** The tokens of a text, as many as are read. */
@@ -130,27 +110,24 @@ export class SentenceEncoder {
   write(text: string, target: Float32Array): void {
     const ids = this.ids(text);
     this.#embed(ids);
-    for (const [index, order] of this.#orders.entries())
-      this.#project(order, ENCODER_DIM + index * CHANNELS, ids);
-    for (let token = 0; token < ids.length; token += 1) {
-      this.#normalize(token * FEATURES + ENCODER_DIM, this.#projGain, this.#projShift);
-    }
-    for (const [index, order] of this.#orders.entries())
-      this.#convolve(order, ENCODER_DIM + index * CHANNELS, ids.length);
+    for (const order of this.#orders) this.#project(order, ids);
+    this.#normalize(ids.length, ENCODER_DIM, WIDTH, 'proj_');
+    for (const order of this.#orders) this.#convolve(order, ids.length);
+    this.#normalize(ids.length, 0, FEATURES, '');
     this.#finish(ids.length, target);
   }
 
-  /** The rows of the tokens, as bytes for the kernel and as numbers for the features. */
+  close(): void {
+    this.#file.close();
+  }
+
+  /** The rows of the tokens, as numbers for the kernel's products and as features. */
   #embed(ids: readonly number[]): void {
-    const [rows, table, features] = [this.#rows, this.#table, this.#features];
     for (const [token, id] of ids.entries()) {
-      const [step, low] = [this.#stepOf(id), this.#lowOf(id)];
-      const [from, to, place] = [id * ENCODER_DIM, token * ENCODER_DIM, token * FEATURES];
-      for (let index = 0; index < ENCODER_DIM; index += 1) {
-        const value = table[from + index]!;
-        rows[to + index] = value;
-        features[place + index] = value * step + low;
-      }
+      this.#file.readRow(id, this.#tableRow);
+      const row = ROWS_AT + token * ENCODER_DIM * 2;
+      const features = FEATURES_AT + token * FEATURE_BYTES;
+      this.#kernel.embed(TABLE_ROW_AT, ENCODER_DIM, this.#stepOf(id), this.#lowOf(id), row, features);
     }
   }
 
@@ -158,30 +135,35 @@ export class SentenceEncoder {
   #lowOf = (id: number): number => this.#tableLow[id % this.#tableLow.length]!;
 
   /** The projection of one order, from the rows that `#embed` wrote. */
-  #project({ proj, projSums, projBias }: Order, column: number, ids: readonly number[]): void {
-    const [features, sums] = [this.#features, this.#sums];
+  #project({ channelsAt, proj, projOnes, projBias }: Order, ids: readonly number[]): void {
     this.#multiply(proj, ids.length, ENCODER_DIM * 2);
     for (const [token, id] of ids.entries()) {
-      const [step, low] = [this.#stepOf(id) * proj.step, this.#lowOf(id) * proj.step];
-      const [from, to] = [token * CHANNELS, token * FEATURES + column];
-      for (let index = 0; index < CHANNELS; index += 1) {
-        features[to + index] = sums[from + index]! * step + projSums[index]! * low + projBias[index]!;
-      }
+      const step = this.#stepOf(id) * proj.step;
+      const low = this.#lowOf(id) * proj.step;
+      const sums = SUMS_AT + token * CHANNELS * 4;
+      const features = channelsAt + token * FEATURE_BYTES;
+      this.#kernel.project(sums, projOnes, projBias, CHANNELS, step, low, features);
+    }
+  }
+
+  #normalize(length: number, first: number, count: number, norm: 'proj_' | ''): void {
+    const { epsilon } = this.#file;
+    const gain = this.#file.at(`${norm}ln_g`);
+    const shift = this.#file.at(`${norm}ln_b`);
+    for (let token = 0; token < length; token += 1) {
+      const features = FEATURES_AT + token * FEATURE_BYTES + first * 4;
+      this.#kernel.normalize(features, count, gain, shift, epsilon);
     }
   }
 
   /** Two convolutions over the channels of one order; each adds to what it reads. */
-  #convolve({ order, layers }: Order, column: number, length: number): void {
-    const [features, sums] = [this.#features, this.#sums];
+  #convolve({ order, channelsAt, layers }: Order, length: number): void {
     for (const { weights, bias } of layers) {
-      const scale = this.#windows(column, length, order, weights.inputs) * weights.step;
+      const step = this.#windows(channelsAt, length, order, weights.inputs) * weights.step;
       this.#multiply(weights, length, CHANNELS * 2);
       for (let token = 0; token < length; token += 1) {
-        const [from, to] = [token * CHANNELS, token * FEATURES + column];
-        for (let index = 0; index < CHANNELS; index += 1) {
-          const value = sums[from + index]! * scale + bias[index]!;
-          if (value > 0) features[to + index]! += value;
-        }
+        const sums = SUMS_AT + token * CHANNELS * 4;
+        this.#kernel.add(sums, bias, CHANNELS, step, channelsAt + token * FEATURE_BYTES);
       }
     }
   }
@@ -190,123 +172,63 @@ export class SentenceEncoder {
    * Rounds the channels of one order for the kernel, with empty rows beside the text; a window is then as many rows as its
    * order. Answers what one step is worth.
    */
-  #windows(column: number, length: number, order: number, inputs: number): number {
-    const [rows, features] = [this.#rows, this.#features];
+  #windows(channelsAt: number, length: number, order: number, inputs: number): number {
     let largest = 0;
     for (let token = 0; token < length; token += 1) {
-      largest = Math.max(largest, largestOf(features, token * FEATURES + column, CHANNELS));
+      largest = this.#kernel.largest(channelsAt + token * FEATURE_BYTES, CHANNELS, largest);
     }
-    const { step, perValue } = stepsFor(largest, inputs);
+    const steps = stepsFor(inputs);
+    const perValue = largest === 0 ? 0 : steps / largest;
     const left = (order - 1) >> 1;
-    let to = left * CHANNELS;
-    rows.fill(0, 0, to);
+    this.#rows.fill(0, 0, left * CHANNELS);
     for (let token = 0; token < length; token += 1) {
-      roundInto(features, token * FEATURES + column, CHANNELS, perValue, rows, to);
-      to += CHANNELS;
+      const row = ROWS_AT + (left + token) * CHANNELS * 2;
+      this.#kernel.round(channelsAt + token * FEATURE_BYTES, CHANNELS, perValue, row);
     }
+    const end = (left + length) * CHANNELS;
     // One more than the window needs, as rows are multiplied in pairs.
-    rows.fill(0, to, to + (order - left) * CHANNELS);
-    return step;
+    this.#rows.fill(0, end, end + (order - left) * CHANNELS);
+    return largest / steps;
   }
 
-  #multiply({ at, inputs, outputs }: Placed, rows: number, stride: number): void {
-    this.#kernel.multiply(this.#rowsAt, stride, rows, at, inputs, outputs, this.#sumsAt);
+  #multiply({ at, inputs, outputs }: Weights, rows: number, stride: number): void {
+    this.#kernel.multiply(ROWS_AT, stride, rows, at, inputs, outputs, SUMS_AT);
   }
 
   #finish(length: number, target: Float32Array): void {
-    const features = this.#features;
-    const sum = new Float64Array(FEATURES);
+    this.#totals.fill(0);
     for (let token = 0; token < length; token += 1) {
-      const place = token * FEATURES;
-      this.#normalize(place, this.#gain, this.#shift);
-      for (let index = 0; index < FEATURES; index += 1) sum[index]! += features[place + index]!;
+      this.#kernel.sum(FEATURES_AT + token * FEATURE_BYTES, FEATURES, TOTALS_AT);
     }
     const { cnn_W, d0, d1, d2, d3, p1, p3 } = this.#dense;
-    const root = Math.sqrt(length);
-    const s = this.#through(cnn_W, sum).map(
-      (value, index) => (value + length * this.#sumBias[index]!) / root,
-    );
-    const y0 = positive(this.#through(d0, s));
-    const y1 = positive(added(this.#through(p1, s), this.#through(d1, y0)));
-    const y2 = positive(this.#through(d2, y1));
-    const z = added(this.#through(p3, y1), this.#through(d3, y2)).map(hyperbolicTangent);
+    const [y0, y1, y2, z] = LAYERS_AT;
+    this.#through(cnn_W, TOTALS_AT, TEXT_AT);
+    const [text, root] = [this.#text, Math.sqrt(length)];
+    for (let index = 0; index < ENCODER_DIM; index += 1) {
+      text[index] = (text[index]! + length * this.#sumBias[index]!) / root;
+    }
+    this.#through(d0, TEXT_AT, y0);
+    this.#kernel.positive(y0, d0.outputs);
+    this.#through(p1, TEXT_AT, y1);
+    this.#through(d1, y0, y1, 1);
+    this.#kernel.positive(y1, d1.outputs);
+    this.#through(d2, y1, y2);
+    this.#kernel.positive(y2, d2.outputs);
+    this.#through(p3, y1, z);
+    this.#through(d3, y2, z, 1);
+    this.#kernel.tanh(z, ENCODER_DIM);
     let squares = 0;
-    for (const value of z) squares += value * value;
+    for (const value of this.#answer) squares += value * value;
     const size = Math.sqrt(squares);
-    for (let index = 0; index < ENCODER_DIM; index += 1) target[index] = z[index]! / size;
+    for (let index = 0; index < ENCODER_DIM; index += 1) target[index] = this.#answer[index]! / size;
   }
 
-  #through(weights: Placed, values: Float64Array): Float64Array {
-    const { inputs, outputs } = weights;
-    const { step, perValue } = stepsFor(largestOf(values, 0, inputs), inputs);
-    roundInto(values, 0, inputs, perValue, this.#rows, 0);
-    this.#multiply(weights, 1, 0);
-    const scale = step * weights.step;
-    const answer = new Float64Array(outputs);
-    for (let index = 0; index < outputs; index += 1) answer[index] = this.#sums[index]! * scale;
-    return answer;
+  /** One layer of the last network; `adds` to what is at its target. */
+  #through({ at, step, inputs, outputs }: Weights, values: number, to: number, adds: 0 | 1 = 0): void {
+    const steps = stepsFor(inputs);
+    this.#kernel.through(values, steps, at, inputs, outputs, step, ROWS_AT, SUMS_AT, adds, to);
   }
-
-  /** Gives as many features as there are gains the mean 0 and the deviation 1, then gains and shifts. */
-  #normalize(from: number, gain: Float32Array, shift: Float32Array): void {
-    const [features, count] = [this.#features, gain.length];
-    let sum = 0;
-    for (let index = 0; index < count; index += 1) sum += features[from + index]!;
-    const mean = sum / count;
-    let squares = 0;
-    for (let index = 0; index < count; index += 1) {
-      const off = features[from + index]! - mean;
-      squares += off * off;
-    }
-    const scale = 1 / Math.sqrt(squares / count + this.#epsilon);
-    for (let index = 0; index < count; index += 1) {
-      features[from + index] = (features[from + index]! - mean) * scale * gain[index]! + shift[index]!;
-    }
-  }
-}
-
-function sumsOf({ values, inputs, outputs }: Weights): Int32Array {
-  const sums = new Int32Array(outputs);
-  for (let output = 0; output < outputs; output += 1) {
-    for (let input = 0; input < inputs; input += 1) sums[output]! += values[output * inputs + input]!;
-  }
-  return sums;
-}
-
-type Numbers = Float32Array | Float64Array;
-
-function largestOf(values: Numbers, from: number, count: number): number {
-  let largest = 0;
-  for (let index = from; index < from + count; index += 1) {
-    const size = Math.abs(values[index]!);
-    if (size > largest) largest = size;
-  }
-  return largest;
 }
 
 /** The finest steps that sums of `inputs` products leave room for. */
-function stepsFor(largest: number, inputs: number): { readonly step: number; readonly perValue: number } {
-  const steps = Math.min(32_767, Math.floor(SUM_MAX / (inputs * STEP_MAX)));
-  return largest === 0 ? { step: 0, perValue: 0 } : { step: largest / steps, perValue: steps / largest };
-}
-
-/** Writes values as whole steps. */
-function roundInto(
-  values: Numbers,
-  from: number,
-  count: number,
-  perValue: number,
-  target: Int16Array,
-  to: number,
-): void {
-  for (let index = 0; index < count; index += 1)
-    target[to + index] = Math.round(values[from + index]! * perValue);
-}
-
-function joined(parts: readonly Float32Array[]): Float32Array {
-  return Float32Array.from(parts.flatMap((part) => [...part]));
-}
-
-const positive = (values: Float64Array): Float64Array => values.map((value) => Math.max(value, 0));
-
-const added = (a: Float64Array, b: Float64Array): Float64Array => a.map((value, index) => value + b[index]!);
+const stepsFor = (inputs: number): number => Math.min(32_767, Math.floor(SUM_MAX / (inputs * STEP_MAX)));

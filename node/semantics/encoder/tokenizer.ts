@@ -4,8 +4,6 @@ import type { EncoderFile } from './encoder-file.js';
 const UNKNOWN = 0;
 const BEGIN = 1;
 const END = 2;
-/** What an unknown character costs beyond the least likely piece. */
-const UNKNOWN_PENALTY = 10;
 
 const SPACE = 0x20;
 /** U+2581, which pieces have instead of a space. */
@@ -32,14 +30,12 @@ export class Tokenizer {
 
   constructor(file: EncoderFile) {
     this.#charsTrie = file.units('charsTrie');
-    this.#chars = file.bytes('chars');
+    this.#chars = file.bytesOf('chars');
     this.#base = file.integers('pieceBase');
     this.#check = file.integers('pieceCheck');
     this.#ends = file.integers('pieceEnds');
     this.#scores = file.floats('scores');
-    let least = Number.POSITIVE_INFINITY;
-    for (const id of this.#ends) if (id >= 0) least = Math.min(least, this.#scores[id]!);
-    this.#unknownScore = Math.fround(least - UNKNOWN_PENALTY);
+    this.#unknownScore = file.unknownScore;
   }
 
   /** The ids of a text, those of its begin and end included. */

@@ -1,12 +1,15 @@
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Settings } from '../../config/settings.js';
 import type { Embedder, EmbedderSeams } from '../embedder.js';
+import { ModelEmbedder } from '../model-embedder.js';
+import { ModelThread } from '../model-thread.js';
 import { knownModel } from '../remote/known-models.js';
-import { ThreadEmbedder } from '../thread-embedder.js';
 import { windowTokensOf } from '../token-windows.js';
 import { readModelFolder } from './model-folder.js';
 import type { OnnxThreadData } from './onnx-messages.js';
 import { missingPackages, runtimeCommand, runtimeFolder } from './runtime.js';
+
+const ENTRY = new URL('./onnx-thread.js', import.meta.url);
 
 /** The embedder of a model in a folder; its runtime is installed only by those who use it. */
 export function openOnnxEmbedder(
@@ -34,13 +37,12 @@ export function openOnnxEmbedder(
   const threadData: OnnxThreadData = { folder, model, runtime, dim, tokens, pooling };
   const known = knownModel(name.split(':')[0]!);
   return ok(
-    new ThreadEmbedder({
+    new ModelEmbedder({
       ...seams,
       model: `onnx/${name}`,
       dim,
       input: { windowTokens: windowTokensOf(tokens) },
-      entry: new URL('./onnx-thread.js', import.meta.url),
-      threadData,
+      open: (events) => new ModelThread({ entry: ENTRY, workerData: threadData, dim, ...events }),
       ...(known === null ? {} : { prefixes: known.prefixes }),
     }),
   );

@@ -8,6 +8,7 @@ import {
   EMBED_REQUEST_TEXTS_MAX,
   EMBED_REQUEST_TIMEOUT_MS,
   EMBED_RESPONSE_BYTES_MAX,
+  SERVICE_EMBED_WAIT_MS,
 } from '../../../protocol/base/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Clock, Log, Scheduler } from '../../../protocol/base/seams.js';
@@ -55,6 +56,7 @@ export class RemoteEmbedder implements Embedder {
   readonly model: string;
   readonly dim: number;
   readonly input: EmbedderInput;
+  readonly queryWaitMs = SERVICE_EMBED_WAIT_MS;
   readonly #options: RemoteEmbedderOptions;
   readonly #client: OutboundClient;
   readonly #endpoint: URL;

@@ -1,7 +1,7 @@
 import { POTENTIAL_CONTRADICTIONS_MAX, SIMILAR_TITLE_CANDIDATES_MAX } from '../../../protocol/base/limits.js';
 import { potentialContradictions, tellingWords } from '../../../protocol/lifecycle/contradictions.js';
 import type { SimilarTitles } from '../../../protocol/memory/queries.js';
-import { quoted } from '../../../protocol/ranking/query.js';
+import { quoted } from '../../../protocol/ranking/quoted.js';
 import type { Answers } from '../../../protocol/release.js';
 import { visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';

@@ -13,7 +13,7 @@ import type {
   NearDuplicate,
   ReviewWritten,
 } from '../../../protocol/memory/look-alikes.js';
-import { quoted } from '../../../protocol/ranking/query.js';
+import { quoted } from '../../../protocol/ranking/quoted.js';
 import type { Answers } from '../../../protocol/release.js';
 import { type SqlFragment, visibleRows } from '../visibility.js';
 import type { QueryParts } from './query-parts.js';

@@ -1,7 +1,7 @@
 import { confidenceRange } from '../../../protocol/memory/confidence.js';
 import { isFiltered } from '../../../protocol/memory/recall-filter.js';
 import type { RecallFilter } from '../../../protocol/memory/recall-request.js';
-import { quoted } from '../../../protocol/ranking/query.js';
+import { quoted } from '../../../protocol/ranking/quoted.js';
 import { wordsOf } from '../../../protocol/ranking/tokens.js';
 import { validAt } from '../filter.js';
 import type { SqlFragment } from '../visibility.js';

@@ -1,6 +1,7 @@
 import { SUBTREE_TERMS_MAX } from '../../../protocol/base/limits.js';
 import { inverseFrequency } from '../../../protocol/ranking/lexical.js';
-import { type QueryTerm, quoted, termExpression, wordExpression } from '../../../protocol/ranking/query.js';
+import { type QueryTerm, termExpression, wordExpression } from '../../../protocol/ranking/query.js';
+import { quoted } from '../../../protocol/ranking/quoted.js';
 import { isHead } from '../../../protocol/ranking/text-match.js';
 import type { Connection } from '../connection.js';
 import { newestRid, type Scope } from './scope.js';

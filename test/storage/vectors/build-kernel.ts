@@ -1,7 +1,9 @@
-/** Writes `storage/vectors/kernel-bytes.ts` from `kernel.wat`. Run the compiled file with node after a change. */
+/** Writes `kernel-bytes.ts` beside each `kernel.wat`. Run the compiled file with node after a change. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assembleKernel, kernelModuleText, repositoryRoot } from './kernel-source.js';
+import { assembleKernel, KERNEL_FOLDERS, kernelModuleText, repositoryRoot } from './kernel-source.js';
 
-const target = join(repositoryRoot(), 'storage/vectors/kernel-bytes.ts');
-writeFileSync(target, kernelModuleText(await assembleKernel()));
+for (const folder of KERNEL_FOLDERS) {
+  const target = join(repositoryRoot(), folder, 'kernel-bytes.ts');
+  writeFileSync(target, kernelModuleText(await assembleKernel(folder)));
+}

@@ -23,20 +23,23 @@ export async function assemble(name: string, source: string): Promise<Uint8Array
   }
 }
 
-/** Assembles `storage/vectors/kernel.wat`. */
-export async function assembleKernel(): Promise<Uint8Array> {
-  const path = join(repositoryRoot(), 'storage/vectors/kernel.wat');
+/** The folders that have a kernel: `kernel.wat`, and `kernel-bytes.ts` made from it. */
+export const KERNEL_FOLDERS = ['storage/vectors', 'node/semantics/encoder'] as const;
+
+/** Assembles the `kernel.wat` of a folder. */
+export async function assembleKernel(folder: (typeof KERNEL_FOLDERS)[number]): Promise<Uint8Array> {
+  const path = join(repositoryRoot(), folder, 'kernel.wat');
   return await assemble('kernel.wat', readFileSync(path, 'utf8'));
 }
 
-/** The text of `storage/vectors/kernel-bytes.ts` for these bytes. */
+/** The text of `kernel-bytes.ts` for these bytes. */
 export function kernelModuleText(bytes: Uint8Array): string {
   const lines =
     Buffer.from(bytes)
       .toString('base64')
       .match(/.{1,100}/g) ?? [];
   return `/**
- * The scan kernel as base64, assembled from \`kernel.wat\` by \`test/storage/vectors/build-kernel.ts\`; a test compares
+ * The kernel as base64, assembled from \`kernel.wat\` by \`test/storage/vectors/build-kernel.ts\`; a test compares
  * the two.
  */
 export const KERNEL_BASE64 = [

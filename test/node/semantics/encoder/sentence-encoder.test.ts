@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { ENCODER_DIM } from '../../../../node/semantics/encoder/encoder-dim.js';
 import { KERNEL_BASE64 } from '../../../../node/semantics/encoder/kernel-bytes.js';
-import { ENCODER_DIM, SentenceEncoder } from '../../../../node/semantics/encoder/sentence-encoder.js';
-import { assemble, repositoryRoot } from '../../../storage/vectors/kernel-source.js';
+import { SentenceEncoder } from '../../../../node/semantics/encoder/sentence-encoder.js';
+import { assembleKernel, repositoryRoot } from '../../../storage/vectors/kernel-source.js';
 import { madeTexts } from './made-texts.js';
 
 const FOLDER = join(repositoryRoot(), 'node/semantics/encoder');
@@ -29,13 +30,13 @@ describe('the encoder for sixteen languages', { timeout: 120_000 }, () => {
   };
 
   it('comes with the file that was made from the published weights', () => {
-    const file = readFileSync(join(FOLDER, 'sentence-encoder.bin'));
+    const file = readFileSync(join(FOLDER, 'sentence-encoder.packed'));
     assert.equal(sha256(file), '05b2d19a004a9e9d379107ccf64b9a018a070e2c08868b3e55d2c51b42df0577');
   });
 
   it('has the kernel that kernel.wat assembles to', async () => {
-    const source = readFileSync(join(FOLDER, 'kernel.wat'), 'utf8');
-    assert.equal(KERNEL_BASE64, Buffer.from(await assemble('kernel.wat', source)).toString('base64'));
+    const assembled = await assembleKernel('node/semantics/encoder');
+    assert.equal(KERNEL_BASE64, Buffer.from(assembled).toString('base64'));
   });
 
   it('makes the tokens and the vectors of the published program', () => {

@@ -1,48 +1,47 @@
 import { type BackoffPolicy, backoffDelayMs } from '../../actors/core/backoff.js';
 import { BoundedMap } from '../../protocol/base/bounded-map.js';
-import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX } from '../../protocol/base/limits.js';
+import { CACHED_QUERIES_MAX, EMBED_QUERIES_MAX, MEANING_WAIT_MS } from '../../protocol/base/limits.js';
 import { type Failure, fail, failed, ok, type Result } from '../../protocol/base/result.js';
 import type { Clock, Log, Scheduler, Timer } from '../../protocol/base/seams.js';
 import { chunkQuery } from './chunking.js';
 import type { Embedder, EmbedderDepth, EmbedderInput, EmbedderState } from './embedder.js';
 import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.js';
-import { ModelThread } from './model-thread.js';
+import type { Model, ModelEvents } from './model.js';
 
 /** Most waiting background texts; more are OVERLOADED. */
 const BACKGROUND_TEXTS_MAX = 1024;
 const IDLE_MS = 600_000;
 const BACK_OFF: BackoffPolicy = { initialMs: 1000, maxMs: 300_000, jitter: 0, stableMs: 0 };
 
-/** The model of a thread, and what the thread needs. */
-export interface ThreadEmbedderOptions {
+/** What is known of a model, and how it is loaded. */
+export interface ModelEmbedderOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly log: Log;
   readonly model: string;
   readonly dim: number;
   readonly input: EmbedderInput;
-  /** The thread's entry, which speaks `embedder-messages`, and its data. */
-  readonly entry: URL;
-  readonly threadData?: unknown;
+  readonly open: (events: ModelEvents) => Model;
   readonly prefixes?: { readonly query: string; readonly text: string };
   /** The model is unloaded after this long without work; 10 minutes by default. */
   readonly idleMs?: number;
 }
 
 /**
- * An embedder whose model runs in a thread, which is started with the first text and ended when idle (its memory comes
- * and goes with it). A query waits for at most one small background batch. When the thread cannot load the model or
- * dies, open calls and later ones fail with UNAVAILABLE at once; after a back-off (1 s, doubled up to 5 min) the next
- * call tries again. Text written by the model's libraries goes to the log, never to stdout.
+ * An embedder whose model is loaded in this process with the first text, and ended when idle (its memory comes and goes
+ * with it). A query waits for at most one small background batch. When the model cannot be loaded or dies, open calls and
+ * later ones fail with UNAVAILABLE at once; after a back-off (1 s, doubled up to 5 min) the next call tries again.
  */
-export class ThreadEmbedder implements Embedder {
+export class ModelEmbedder implements Embedder {
   readonly model: string;
   readonly dim: number;
   readonly input: EmbedderInput;
-  readonly #options: ThreadEmbedderOptions;
+  /** It answers in order what waits for it, also on a slow or busy machine. */
+  readonly queryWaitMs = MEANING_WAIT_MS;
+  readonly #options: ModelEmbedderOptions;
   readonly #queue = new EmbeddingQueue();
   readonly #cache = new BoundedMap<string, Float32Array>(CACHED_QUERIES_MAX);
-  #thread: ModelThread | null = null;
+  #model: Model | null = null;
   #runsQuery = false;
   #failures = 0;
   #retryAtMs = 0;
@@ -50,7 +49,7 @@ export class ThreadEmbedder implements Embedder {
   #idleTimer: Timer | null = null;
   #closed = false;
 
-  constructor(options: ThreadEmbedderOptions) {
+  constructor(options: ModelEmbedderOptions) {
     this.#options = options;
     this.model = options.model;
     this.dim = options.dim;
@@ -119,7 +118,7 @@ export class ThreadEmbedder implements Embedder {
 
   state(): EmbedderState {
     return {
-      loaded: this.#thread?.loaded === true,
+      loaded: this.#model?.loaded === true,
       failing: this.#failures > 0,
       lastError: this.#lastError,
     };
@@ -127,12 +126,12 @@ export class ThreadEmbedder implements Embedder {
 
   queueDepth(): EmbedderDepth {
     const { queries, background } = this.#queue.depth();
-    const running = this.#thread?.jobs.length ?? 0;
+    const running = this.#model?.jobs.length ?? 0;
     const asked = this.#runsQuery ? running : 0;
     return { queries: queries + asked, background: background + running - asked };
   }
 
-  /** Starts the thread, which loads the model. */
+  /** Begins to load the model. */
   async warm(): Promise<void> {
     if (this.#refusal() === null) this.#start();
   }
@@ -145,7 +144,7 @@ export class ThreadEmbedder implements Embedder {
   /** Why a call is refused at once; null when it may wait. */
   #refusal(): Failure | null {
     if (this.#closed) return SHUTTING_DOWN;
-    if (this.#failures === 0 || this.#thread !== null) return null;
+    if (this.#failures === 0 || this.#model !== null) return null;
     if (this.#options.clock.monotonicMs() >= this.#retryAtMs) return null;
     return { code: 'UNAVAILABLE', message: `the embedder is failing: ${this.#lastError}` };
   }
@@ -153,36 +152,33 @@ export class ThreadEmbedder implements Embedder {
   #pump(): void {
     const { queries, background } = this.#queue.depth();
     if (queries + background === 0) {
-      if (this.#thread?.jobs.length === 0) this.#thread.hold(false);
+      if (this.#model?.jobs.length === 0) this.#model.hold(false);
       return;
     }
-    const thread = this.#start();
-    thread.hold(true);
-    if (thread.isFree) {
+    const model = this.#start();
+    model.hold(true);
+    if (model.isFree) {
       this.#idleTimer?.cancel();
       this.#idleTimer = null;
       this.#runsQuery = queries > 0;
-      thread.run(this.#queue.take());
+      model.run(this.#queue.take());
     }
   }
 
-  #start(): ModelThread {
-    if (this.#thread !== null) return this.#thread;
-    const { threadData, log } = this.#options;
-    const thread: ModelThread = new ModelThread({
-      entry: this.#options.entry,
-      workerData: threadData,
-      dim: this.dim,
+  #start(): Model {
+    if (this.#model !== null) return this.#model;
+    const { open, log } = this.#options;
+    const model: Model = open({
       printed: (output) => log.debug({ output }, 'embedder output'),
       ready: (outcome) => {
-        if (this.#thread === thread) this.#ready(outcome);
+        if (this.#model === model) this.#ready(outcome);
       },
       broken: (reason) => {
-        if (this.#thread === thread) this.#broken(reason);
+        if (this.#model === model) this.#broken(reason);
       },
     });
-    this.#thread = thread;
-    return thread;
+    this.#model = model;
+    return model;
   }
 
   #ready(outcome: 'loaded' | 'embedded' | 'refused'): void {
@@ -213,15 +209,15 @@ export class ThreadEmbedder implements Embedder {
     });
   }
 
-  /** Ends the thread and fails all open calls. */
+  /** Ends the model and fails all open calls. */
   async #stop(failure: Failure): Promise<void> {
-    const thread = this.#thread;
-    this.#thread = null;
+    const model = this.#model;
+    this.#model = null;
     this.#runsQuery = false;
     this.#idleTimer?.cancel();
     this.#idleTimer = null;
-    for (const job of [...(thread?.jobs ?? []), ...this.#queue.drain()]) job.settle(failed(failure));
-    await thread?.stop();
+    for (const job of [...(model?.jobs ?? []), ...this.#queue.drain()]) job.settle(failed(failure));
+    await model?.stop();
   }
 }
 
