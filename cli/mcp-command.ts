@@ -38,8 +38,6 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
   const { localIdentity } = await import('../node/identity/local-caller.js');
   const { openRunner } = await import('../node/runtime/open-runner.js');
   const { serveStdio } = await import('../node/mcp/serve-stdio.js');
-  const { compileEarly } = await import('../node/runtime/compile-early.js');
-  compileEarly();
   const loadNode = () => import('../node/runtime/inline-node.js');
   const openNode = async () => (await loadNode()).openInlineNode(settings, 'mcp');
   const runner = openRunner(settings, openNode, loadNode);

@@ -93,7 +93,7 @@ export async function openInlineNode(
     touches,
     settings,
     log,
-    catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
+    catalogue: catalogue ?? (await import('../operations/catalogue.js')).CATALOGUE,
     ...membersOnDisk(settings, identity.peerId, log),
     condition: () => ({
       ready: damage.takesWrites,
