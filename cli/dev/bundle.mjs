@@ -203,7 +203,7 @@ function fromLibrary(entry, { file, of, modules }) {
   return {
     name: file,
     setup(build) {
-      onDemand(build, of, async (wanted) => {
+      onDemand(build, file, of, async (wanted) => {
         if (!modules.includes(wanted)) throw new Error(`${wanted} is not in ${file}`);
         return { load, names: Object.keys(await import(wanted)).filter((name) => name !== 'default') };
       });

@@ -32,7 +32,7 @@ export function outside() {
   return {
     name: 'outside',
     setup({ onResolve, onLoad }) {
-      onDemand({ onResolve, onLoad }, OUTSIDE, (path) => ({
+      onDemand({ onResolve, onLoad }, 'outside', OUTSIDE, (path) => ({
         load: `$require(${JSON.stringify(path)})`,
         names: namesOf(require(path)),
       }));
@@ -41,8 +41,8 @@ export function outside() {
 }
 
 /** What stands in the place of modules that match `filter`: an import loads at the first use of a member, a call at once. */
-export function onDemand({ onResolve, onLoad }, filter, described) {
-  const namespace = (kind) => `${kind} ${filter}`;
+export function onDemand({ onResolve, onLoad }, name, filter, described) {
+  const namespace = (kind) => `${name} ${kind}`;
   onResolve({ filter }, ({ path, kind }) => ({
     path,
     namespace: namespace(kind === 'require-call' ? 'required' : 'imported'),

@@ -122,7 +122,7 @@ describe('the installed package', () => {
       .filter((file) => !/^dist\/(client|node\/http)\/|onnx-thread/.test(file))
       .map((file) => readFileSync(join(PROJECT, file), 'utf8'));
     const required = texts.flatMap((text) =>
-      [...text.matchAll(/\brequire\(["']((?:@[\w.-]+\/)?[\w.-]+)/g)].map(([, name]) => name!),
+      [...text.matchAll(/\brequire\d*\(["']((?:@[\w.-]+\/)?[\w.:-]+)/g)].map(([, name]) => name!),
     );
     const packages = new Set(required.filter((name) => !isBuiltin(name) && !name.startsWith('.')));
     const { dependencies, optionalDependencies } = read('package.json');
