@@ -1,9 +1,7 @@
-import { hostname } from 'node:os';
 import { inspectConfiguration } from '../node/config/load-settings.js';
 import { warnOfLooseModes } from '../node/config/loose-modes.js';
-import { profileOf } from '../node/config/tool-profile.js';
 import { stderrLog } from '../node/log.js';
-import { systemClock, systemRandom, systemScheduler } from '../node/seams.js';
+import { systemClock } from '../node/seams.js';
 import { failed, ok, type Result } from '../protocol/base/result.js';
 import type { ParsedArguments } from './arguments.js';
 import { defineCommand } from './define-command.js';
@@ -35,32 +33,16 @@ async function serveMcp(parsed: ParsedArguments): Promise<Result<number>> {
     () => stop.abort(),
     () => reload(),
   );
-  const { localIdentity } = await import('../node/identity/local-caller.js');
-  const { openRunner } = await import('../node/runtime/open-runner.js');
-  const { serveStdio } = await import('../node/mcp/serve-stdio.js');
-  const { compileEarly } = await import('../node/runtime/compile-early.js');
-  compileEarly();
-  const loadNode = () => import('../node/runtime/inline-node.js');
-  const openNode = async () => (await loadNode()).openInlineNode(settings, 'mcp');
-  const runner = openRunner(settings, openNode, loadNode);
-  reload = () => void runner.reloadHooks();
-  const { mcpForwardUrl, apiKey } = settings;
-  const tools =
-    mcpForwardUrl === null
-      ? runner
-      : (await import('../node/runtime/forwarded-stores.js')).forwardingStores(runner, mcpForwardUrl, apiKey);
-  await serveStdio({
-    profile: profileOf(settings.profile),
-    hints: settings,
-    identity: localIdentity(settings, { hostname: hostname(), pid: process.pid }, systemRandom),
-    runner: tools,
-    nag: { first: settings.captureNagThreshold, second: settings.captureNagEscalateThreshold },
+  const { serveSession } = await import('./mcp-session.js');
+  await serveSession(settings, {
     input: process.stdin,
     output: process.stdout,
-    scheduler: systemScheduler,
-    parentPid: () => process.ppid,
     stop: stop.signal,
-    graceMs: settings.shutdownGraceMs,
+    pid: process.pid,
+    parentPid: () => process.ppid,
+    onReload: (how) => {
+      reload = how;
+    },
   });
   return ok(0);
 }

@@ -55,8 +55,6 @@ async function serve(parsed: ParsedArguments, terminal: Terminal): Promise<Resul
   onSignals(systemClock, end, () => reload?.());
   const { keepYoungGenerationSmall } = await import('../node/runtime/heap.js');
   keepYoungGenerationSmall();
-  const { compileEarly } = await import('../node/runtime/compile-early.js');
-  compileEarly();
   const other = await findDaemon(settings, systemCrypto, systemScheduler);
   other?.close();
   const { startDaemon } = await import('../node/runtime/daemon.js');

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  chmodSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -14,9 +13,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bundle, bundlerVersion } from './bundle.mjs';
-import { writeStart } from './code-cache.mjs';
 import { ENCODER, layOutEncoder, PACKED_ENCODER } from './lay-out-encoder.mjs';
+import { writeNotices } from './notices.mjs';
 import { at, PROJECT, say, step } from './project.mjs';
+import { recordCode } from './record-code.mjs';
 
 const DIST = at('dist');
 const STAMP = join(DIST, '.stamp');
@@ -69,18 +69,17 @@ async function make(wanted, native) {
       rmSync(fresh, { recursive: true, force: true });
       process.exit(status ?? 1);
     }
-    await bundle(fresh);
-    await buildConsole(fresh);
+    const modules = [...(await bundle(fresh)), ...(await buildConsole(fresh))];
+    writeNotices(join(fresh, 'NOTICES.txt'), modules);
     await native;
-    writeStart(fresh);
     layOutEncoder(at(PACKED_ENCODER), join(fresh, ENCODER));
     for (const path of ASSETS) linkSync(at(path), join(fresh, path));
     for (const [path, source] of Object.entries(COPIED)) {
       mkdirSync(dirname(join(fresh, path)), { recursive: true });
       copyFileSync(at(source), join(fresh, path));
     }
+    await recordCode(fresh);
     writeFileSync(join(fresh, '.stamp'), wanted);
-    chmodSync(join(fresh, 'cli/main.js'), 0o755);
     putInPlace(fresh, stale);
   } finally {
     rmSync(fresh, { recursive: true, force: true });
@@ -88,13 +87,17 @@ async function make(wanted, native) {
   }
 }
 
-/** Builds the console from its sources and from the routes that the compiler wrote. */
+/** Builds the console from its sources and from the routes that the compiler wrote. Answers the modules that are built in. */
 async function buildConsole(fresh) {
   const [{ build: viteBuild }, { consoleConfig }] = await Promise.all([
     import('vite'),
     import('../../console/vite.config.mjs'),
   ]);
-  await viteBuild(consoleConfig(fresh));
+  const modules = new Set();
+  const seen = { name: 'seen', moduleParsed: ({ id }) => void modules.add(id) };
+  const config = consoleConfig(fresh);
+  await viteBuild({ ...config, plugins: [...config.plugins, seen], worker: { plugins: () => [seen] } });
+  return [...modules];
 }
 
 /**
@@ -145,10 +148,16 @@ function fingerprint() {
     'tsconfig.json',
     'package.json',
     'package-lock.json',
-    'cli/dev/bundle.mjs',
-    'cli/dev/code-cache.mjs',
-    'cli/dev/build.mjs',
-    'cli/dev/lay-out-encoder.mjs',
+    ...[
+      'build',
+      'bundle',
+      'code-cache',
+      'generated-tables',
+      'lay-out-encoder',
+      'notices',
+      'outside',
+      'record-code',
+    ].map((name) => `cli/dev/${name}.mjs`),
     PACKED_ENCODER,
     ...ASSETS,
     ...sources.sort(),

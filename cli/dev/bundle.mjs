@@ -1,26 +1,14 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { scriptOptions } from './code-cache.mjs';
+import { ENTRIES, leaveAscii, libraryOptions, scriptOf, scriptOptions } from './code-cache.mjs';
+import { generatedTables } from './generated-tables.mjs';
+import { onDemand, outside } from './outside.mjs';
 import { at } from './project.mjs';
 
-const PROGRAM_ENTRY = 'cli/main.js';
-
-/** The files that Node starts: the program, and each thread. */
-export const ENTRIES = [
-  PROGRAM_ENTRY,
-  'node/threads/writer-thread.js',
-  'node/threads/reader-thread.js',
-  'node/semantics/encoder/encoder-thread.js',
-  'node/semantics/onnx/onnx-thread.js',
-  'node/semantics/token-thread.js',
-  'storage/postgres/postgres-thread.js',
-  'storage/vectors/vector-thread.js',
-];
-
-/** Libraries that few processes need, each in a file of its own that is loaded when an importing module runs. */
-const LIBRARIES = [
+/** Packages that few processes need, each in a script of its own that is loaded when something of it is first used. */
+export const LIBRARIES = [
   {
     // With its own zod it is as much code as all other modules.
     file: 'node/mcp/library.cjs',
@@ -45,9 +33,38 @@ const LIBRARIES = [
     ],
   },
   {
+    file: 'node/observability/metrics-library.cjs',
+    of: /^prom-client$/,
+    modules: ['prom-client'],
+    contents: "module.exports = require('prom-client');",
+  },
+  {
     file: 'node/secrets/library.cjs',
     of: /^@secretlint\//,
     modules: ['@secretlint/secretlint-rule-preset-recommend'],
+  },
+  {
+    // The one encoding of five; its tables are as large as the program.
+    file: 'node/semantics/tokens-library.cjs',
+    of: /^gpt-tokenizer\//,
+    modules: ['gpt-tokenizer/encoding/cl100k_base'],
+  },
+  {
+    // A connection needs a fifth of its modules; a download of a model, which goes through a proxy, needs them all.
+    file: 'node/outbound/library.cjs',
+    of: /^undici$/,
+    modules: ['undici'],
+    contents: `
+      const withApi = (part) => {
+        Object.assign(require('undici/lib/dispatcher/dispatcher').prototype, require('undici/lib/api'));
+        return part();
+      };
+      module.exports = {
+        get Client() { return withApi(() => require('undici/lib/dispatcher/client')); },
+        get Pool() { return withApi(() => require('undici/lib/dispatcher/pool')); },
+        get EnvHttpProxyAgent() { return require('undici').EnvHttpProxyAgent; },
+        get request() { return require('undici').request; },
+      };`,
   },
 ];
 
@@ -62,13 +79,6 @@ const CLIENT_ENTRY = 'node/client/index.js';
 const CLIENT_FILE = 'client/index.js';
 const CLIENT_TYPES = 'client/index.d.ts';
 
-/**
- * These modules stay outside the bundle and are loaded when an importing module runs: Node's own modules, because many
- * are expensive to load (`node:http`), and packages that are large or look for files next to their own.
- */
-const OUTSIDE =
-  /^(node:.*|pino|prom-client|node-forge|undici|ws|pg|gpt-tokenizer(\/.*)?|csv-parse|rotating-file-stream)$/;
-
 const require = createRequire(import.meta.url);
 
 /** The bundler's version. */
@@ -77,7 +87,7 @@ export const bundlerVersion = () => require('esbuild-wasm/package.json').version
 /**
  * Bundles each entry with its modules into one file, in the place of the entry: Node spends most of a short command's
  * time on finding and reading hundreds of modules. A module still runs only when something imports it. The other files
- * stay as they were compiled, for tests.
+ * stay as they were compiled, for tests. Answers the modules that are built in.
  */
 export async function bundle(dist) {
   const { build, stop } = require('esbuild-wasm');
@@ -90,14 +100,18 @@ export async function bundle(dist) {
     sourcemap: 'linked',
     legalComments: 'none',
     logLevel: 'warning',
+    metafile: true,
   };
-  await Promise.all([
-    ...LIBRARIES.map(({ file, modules }) =>
+  const built = await Promise.all([
+    ...LIBRARIES.map(({ file, modules, contents }) =>
       build({
         ...common,
-        stdin: { contents: modules.map((path) => `export * from '${path}';`).join('\n'), resolveDir: dist },
+        ...libraryOptions,
+        stdin: {
+          contents: contents ?? modules.map((path) => `export * from '${path}';`).join('\n'),
+          resolveDir: dist,
+        },
         outfile: file,
-        format: 'cjs',
         plugins: [noSchemaValidator(), noKeyFiles()],
       }),
     ),
@@ -112,12 +126,8 @@ export async function bundle(dist) {
     ...ENTRIES.map((entry) =>
       build({
         ...common,
+        ...scriptOptions(entry),
         entryPoints: [entry],
-        outfile: entry,
-        allowOverwrite: true,
-        format: 'esm',
-        banner: { js: REQUIRE },
-        ...(entry === PROGRAM_ENTRY ? scriptOptions : {}),
         plugins: [
           ownModules(dist, join(dist, entry), tables),
           outside(),
@@ -135,16 +145,11 @@ export async function bundle(dist) {
     }),
   ]);
   await stop();
+  for (const file of [...ENTRIES.map(scriptOf), ...LIBRARIES.map(({ file }) => file)])
+    leaveAscii(join(dist, file));
   await writeClientTypes(dist);
+  return built.flatMap(({ metafile }) => Object.keys(metafile.inputs).map((path) => join(dist, path)));
 }
-
-/** How a module that is not an ECMAScript module gets Node's own modules, and packages outside the bundle. */
-const REQUIRE = [
-  "import { createRequire as $createRequire } from 'node:module';",
-  'const require = $createRequire(import.meta.url);',
-  // Under this name the bundler does not touch it.
-  'const $require = require;',
-].join('\n');
 
 /** Own modules: they keep their places, and the tables that the build makes stand in theirs. */
 function ownModules(dist, entry, tables) {
@@ -159,22 +164,11 @@ function ownModules(dist, entry, tables) {
         const contents = readFileSync(path, 'utf8')
           // Only the used members of a namespace import stay in the bundle.
           .replace("import { z } from 'zod'", "import * as z from 'zod'")
+          // What is required is found like what is imported.
+          .replaceAll("createRequire(import.meta.url)('", "require('")
           .replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`);
         return { contents, resolveDir: dirname(path) };
       });
-    },
-  };
-}
-
-/** An import from outside becomes a call when the importing module runs. */
-function outside() {
-  return {
-    name: 'outside',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: OUTSIDE }, ({ path }) => ({ path, namespace: 'outside' }));
-      onLoad({ filter: /.*/, namespace: 'outside' }, ({ path }) => ({
-        contents: `module.exports = $require(${JSON.stringify(path)});`,
-      }));
     },
   };
 }
@@ -202,19 +196,17 @@ function nativeDatabase() {
   };
 }
 
-/** A library is required from its own file. */
+/** A library comes from its own file. */
 function fromLibrary(entry, { file, of, modules }) {
-  const path = JSON.stringify(relative(dirname(entry), file).split(sep).join('/'));
+  const path = relative(dirname(entry), file).split(sep).join('/');
+  const load = `$library(${JSON.stringify(path.startsWith('.') ? path : `./${path}`)})`;
   return {
     name: file,
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: of }, ({ path: wanted }) => {
+    setup(build) {
+      onDemand(build, file, of, async (wanted) => {
         if (!modules.includes(wanted)) throw new Error(`${wanted} is not in ${file}`);
-        return { path: wanted, namespace: file };
+        return { load, names: Object.keys(await import(wanted)).filter((name) => name !== 'default') };
       });
-      onLoad({ filter: /.*/, namespace: file }, () => ({
-        contents: `module.exports = $require(${path});`,
-      }));
     },
   };
 }
@@ -245,42 +237,9 @@ function noKeyFiles() {
   };
 }
 
-/** The modules that the build makes from the operations, by their paths. */
-async function generatedTables(dist) {
-  const { ROUTES } = await import(pathToFileURL(join(dist, 'node/client/route-table.js')).href);
-  return new Map([
-    [join(dist, 'cli/operation-table.js'), await operationTable(dist)],
-    [join(dist, 'node/client/route-table.js'), `export const ROUTES = ${JSON.stringify(ROUTES)};\n`],
-  ]);
-}
-
 /** Writes the types of the client, which need no other file. */
 async function writeClientTypes(dist) {
   const { clientDeclaration } = await import(pathToFileURL(join(dist, 'node/client/declaration.js')).href);
   const own = readFileSync(at('node/client/public.ts'), 'utf8');
   writeFileSync(join(dist, CLIENT_TYPES), clientDeclaration(own));
-}
-
-/** The text of a module like `cli/operation-table.ts` that imports an operation when it is asked for. */
-async function operationTable(dist) {
-  const load = (path) => import(pathToFileURL(path).href);
-  const folder = join(dist, 'node/operations');
-  const { OPERATIONS } = await load(join(folder, 'registry.js'));
-  const places = new Map();
-  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.js')) continue;
-    for (const [name, value] of Object.entries(await load(join(folder, file))))
-      places.set(value, { file, name });
-  }
-  const rows = OPERATIONS.filter(({ cli }) => cli !== undefined).map((operation) => {
-    const { file, name } = places.get(operation);
-    const path = JSON.stringify(`../node/operations/${file.split(sep).join('/')}`);
-    const facts = JSON.stringify({
-      command: operation.cli.command,
-      family: operation.family,
-      summary: operation.summary,
-    });
-    return `  { ...${facts}, load: async () => (await import(${path})).${name} },`;
-  });
-  return `const TABLE = [\n${rows.join('\n')}\n];\nexport const operationTable = async () => TABLE;\n`;
 }

@@ -1,4 +1,5 @@
 import { fieldTypes, isRequired } from '../pipeline/coerce.js';
+import { fieldFacts } from '../pipeline/field-facts.js';
 import type { HttpBinding, Operation } from '../pipeline/operation.js';
 
 /** How an external value becomes a field. */
@@ -36,7 +37,7 @@ export function operationRoutes(operations: readonly Operation[]): OperationRout
 
 function route(operation: Operation, binding: HttpBinding): OperationRoute {
   const inPath = [...binding.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
-  const elsewhere = Object.keys(operation.input.shape).filter(
+  const elsewhere = Object.keys(fieldFacts(operation)).filter(
     (field) => !inPath.includes(field) && binding.omit?.includes(field) !== true,
   );
   const fields = new Map(elsewhere.map((field) => [field, plan(operation, field)]));
@@ -71,6 +72,6 @@ export function claimRole(operation: Operation): 'claim' | 'filter' | 'subject' 
 }
 
 /** A read that filters by `agent_id` may name any agent; everywhere else the id names the caller. */
-function agentIdRole({ effect, input }: Operation): 'claim' | 'filter' {
-  return effect === 'read' && Object.hasOwn(input.shape, 'agent_id') ? 'filter' : 'claim';
+function agentIdRole(operation: Operation): 'claim' | 'filter' {
+  return operation.effect === 'read' && Object.hasOwn(fieldFacts(operation), 'agent_id') ? 'filter' : 'claim';
 }

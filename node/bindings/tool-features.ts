@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Operation } from '../pipeline/operation.js';
 import { pendingAnswer } from '../pipeline/pending-answer.js';
+import { type AnswerSchema, toolTable } from './tool-table.js';
 
 /** Hints for a host that decides whether to ask its user (MCP 2025-03-26). */
 export interface ToolAnnotations {
@@ -12,9 +13,6 @@ export interface ToolAnnotations {
 }
 
 type JsonSchema = Record<string, unknown>;
-
-/** The schema of an answer; hosts take only one whose type is "object". */
-export type AnswerSchema = JsonSchema & { readonly type: 'object' };
 
 /** What people see in the place of the name: the summary up to its first pause. */
 export const titleOf = ({ summary }: Operation): string => /^[^.,;:(]*/.exec(summary)![0].trim();
@@ -35,7 +33,7 @@ const schemas = new WeakMap<Operation, AnswerSchema>();
 
 /** The schema of what a tool answers as JSON. Members that it does not name are permitted. */
 export function answerSchema(operation: Operation): AnswerSchema {
-  let known = schemas.get(operation);
+  let known = toolTable()[operation.name]?.answer ?? schemas.get(operation);
   if (known === undefined) {
     known = schemaOf(operation);
     schemas.set(operation, known);

@@ -1,37 +1,15 @@
 import { z } from 'zod';
 import type { ToolDefinition } from '../pipeline/call.js';
 import type { McpBinding, Operation } from '../pipeline/operation.js';
+import { type PlainSchema, type PlainType, type ToolRow, toolTable } from './tool-table.js';
 
-/** A tool as `tools/list` shows it. */
-export interface ToolRow {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: {
-    readonly type: 'object';
-    readonly properties: Readonly<Record<string, PlainSchema>>;
-    readonly required?: readonly string[];
-  };
-}
-
-/**
- * What a tool list says of a value: one type, so that every host takes it. Bounds and patterns are checked at the call, and
- * a null that a field takes stays allowed there.
- */
-export interface PlainSchema {
-  readonly type: PlainType;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly items?: PlainSchema;
-  readonly properties?: Readonly<Record<string, PlainSchema>>;
-  readonly required?: readonly string[];
-}
-
-type PlainType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The row of an operation: a sentence or two, and one line for each argument, for the model that reads them. */
-export function toolRow(operation: Operation): ToolRow {
+export const toolRow = (operation: Operation): ToolRow =>
+  toolTable()[operation.name]?.row ?? rowOf(operation);
+
+function rowOf(operation: Operation): ToolRow {
   const binding = operation.mcp as McpBinding;
   const { properties: shared, required: needed } = inputSchema(operation);
   const properties: Record<string, PlainSchema> = {};

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { listedTools } from '../bindings/profile.js';
-import { type ToolRow, toolRow } from '../bindings/tool-list.js';
+import { toolRow } from '../bindings/tool-list.js';
+import type { ToolRow } from '../bindings/tool-table.js';
 import { permittedFamilies } from '../config/tool-allowlist.js';
 import { profileOf } from '../config/tool-profile.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -10,7 +11,6 @@ import { VERSION } from '../version.js';
 import { consoleRoutes } from './console/console-routes.js';
 import { docsRoutes } from './docs/docs-routes.js';
 import { JSON_TYPE } from './exchange.js';
-import { openApiDocument } from './openapi/document.js';
 import type { PeerRoute } from './peer-route.js';
 import { SERVICE, type ServiceRoute } from './service-route.js';
 import type { StreamRoute } from './stream-route.js';
@@ -133,7 +133,9 @@ function openApiRoute(
     open: false,
     always: false,
     responses: { 200: { description: 'OpenAPI 3.1 document', contentType: JSON_TYPE } },
-    reply: () => {
+    reply: async () => {
+      // It needs the schemas of all operations.
+      const { openApiDocument } = await import('./openapi/document.js');
       text ??= JSON.stringify(
         openApiDocument(operations, routes(), peerRoutes, { streams: streamRoutes, mcp }),
       );

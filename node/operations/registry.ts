@@ -1,5 +1,3 @@
-import { describeTool } from '../bindings/tool-list.js';
-import type { Catalogue } from '../pipeline/call.js';
 import type { Operation } from '../pipeline/operation.js';
 import {
   memoryArchive,
@@ -302,12 +300,3 @@ export const OPERATIONS: readonly Operation[] = [
   curatorPreview,
   curatorRollback,
 ];
-
-export const CATALOGUE: Catalogue = {
-  tools: OPERATIONS.filter((operation) => operation.mcp !== undefined).map(({ name, family, summary }) => ({
-    name,
-    family,
-    summary,
-  })),
-  describe: (name, verbose) => describeTool(OPERATIONS.find((known) => known.name === name)!, verbose),
-};

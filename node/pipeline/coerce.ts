@@ -1,39 +1,17 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { fieldFacts } from './field-facts.js';
 import { instantMeaning, instantOfDate } from './fields.js';
 import type { Operation } from './operation.js';
 
-type JsonSchema = { type?: string | string[]; anyOf?: JsonSchema[]; items?: JsonSchema };
-
 type WithInput = Pick<Operation, 'input'>;
 
-const schemas = new WeakMap<WithInput['input'], Readonly<Record<string, JsonSchema>>>();
-
-function fieldSchemas({ input }: WithInput): Readonly<Record<string, JsonSchema>> {
-  let known = schemas.get(input);
-  if (known === undefined) {
-    const json = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
-    known = (json.properties ?? {}) as Record<string, JsonSchema>;
-    schemas.set(input, known);
-  }
-  return known;
-}
-
-function typesOf(schema: JsonSchema | undefined): string[] {
-  if (schema === undefined) return [];
-  const own = schema.type === undefined ? [] : [schema.type].flat();
-  return [...own, ...(schema.anyOf ?? []).flatMap(typesOf)];
-}
-
 /** The JSON types that a field accepts. */
-export function fieldTypes(operation: WithInput, field: string): readonly string[] {
-  return typesOf(fieldSchemas(operation)[field]);
-}
+export const fieldTypes = (operation: WithInput, field: string): readonly string[] =>
+  fieldFacts(operation)[field]?.types ?? [];
 
 /** True when the field has no default and may not be absent. */
-export function isRequired(operation: Operation, field: string): boolean {
-  const schema = operation.input.shape[field] as { safeParse(value: unknown): { success: boolean } };
-  return !schema.safeParse(undefined).success;
-}
+export const isRequired = (operation: WithInput, field: string): boolean =>
+  fieldFacts(operation)[field]?.required === true;
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$/;
 
@@ -79,14 +57,10 @@ export function plainMeaning(operation: WithInput, field: string, text: string):
 }
 
 function listOf(operation: WithInput, field: string, text: string): readonly string[] | undefined {
-  if (WITH_COMMAS.has(field) || !typesOf(itemsOf(fieldSchemas(operation)[field])).includes('string')) return;
+  if (WITH_COMMAS.has(field) || fieldFacts(operation)[field]?.items?.includes('string') !== true) return;
   const items = text.split(',').map((item) => item.trim());
   return items.includes('') ? undefined : items;
 }
-
-/** The schema of the items of a list, also of one that may be null. */
-const itemsOf = (schema: JsonSchema | undefined): JsonSchema | undefined =>
-  schema?.items ?? schema?.anyOf?.map(itemsOf).find((items) => items !== undefined);
 
 /** The value of a JSON text; undefined for another text. */
 export function parseJson(text: string): unknown {

@@ -30,6 +30,7 @@ export function forwardingStores(tools: LocalTools, url: string, apiKey: Secret 
   return {
     open: () => tools.open(),
     close: () => tools.close(),
-    run: (operation, request) => (operation === memoryStore ? store(request) : tools.run(operation, request)),
+    run: (operation, request) =>
+      operation.name === memoryStore.name ? store(request) : tools.run(operation, request),
   };
 }

@@ -95,7 +95,7 @@ export async function openInlineNode(
     screen,
     settings,
     log,
-    catalogue: catalogue ?? (await import('../operations/registry.js')).CATALOGUE,
+    catalogue: catalogue ?? (await import('../operations/catalogue.js')).CATALOGUE,
     ...membersOnDisk(settings, identity.peerId, log),
     condition: () => ({
       ready: damage.takesWrites,

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -72,7 +82,11 @@ describe('the installed package', () => {
 
   it('has every file that the program starts or reads beside its code, and no folder of the build', async () => {
     const load = (file: string) => import(pathToFileURL(join(PROJECT, file)).href);
-    const { ENTRIES } = (await load('cli/dev/bundle.mjs')) as { ENTRIES: string[] };
+    const { ENTRIES, scriptOf } = (await load('cli/dev/code-cache.mjs')) as {
+      ENTRIES: string[];
+      scriptOf(entry: string): string;
+    };
+    const { LIBRARIES } = (await load('cli/dev/bundle.mjs')) as { LIBRARIES: { file: string }[] };
     const { ASSETS, COPIED } = (await load('cli/dev/build.mjs')) as {
       ASSETS: string[];
       COPIED: Record<string, string>;
@@ -85,11 +99,49 @@ describe('the installed package', () => {
         ),
       );
     assert.ok(beside.length >= 6, String(beside));
-    for (const path of [...ENTRIES, ...ASSETS, ...Object.keys(COPIED), ...beside])
+    const scripts = [...ENTRIES.map(scriptOf), ...LIBRARIES.map(({ file }) => file)];
+    const compiled = readdirSync(join(PROJECT, 'dist'), { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.code'),
+    );
+    assert.ok(compiled.length > LIBRARIES.length, String(compiled));
+    const code = [...ENTRIES, ...scripts, ...compiled];
+    for (const path of [...code, ...ASSETS, ...Object.keys(COPIED), ...beside])
       assert.ok(FILES.includes(`dist/${path}`), `"files" of package.json does not name dist/${path}`);
     // What the console's builder names by their hashes has a folder of its own, with nothing else in it.
     for (const file of FILES.filter((each) => each.startsWith('dist') && each !== 'dist/console/assets'))
-      assert.match(file, /\.(js|cjs|code|bin|wasm|h|html|css|d\.ts)$|LICENSE(\.txt)?$|NOTICE$/, file);
+      assert.match(
+        file,
+        /\.(js|cjs|code|bin|wasm|h|html|css|d\.ts)$|LICENSE(\.txt)?$|NOTICE(S\.txt)?$/,
+        file,
+      );
+  });
+
+  it('depends on the packages that its files load, and on no other', () => {
+    const texts = FILES.filter((file) => /^dist\/.*\.c?js$/.test(file))
+      // A page loads nothing, and what a command loads from the folder `onnx` of the home is nobody's dependency.
+      .filter((file) => !/^dist\/(client|node\/http)\/|onnx-thread/.test(file))
+      .map((file) => readFileSync(join(PROJECT, file), 'utf8'));
+    const required = texts.flatMap((text) =>
+      [...text.matchAll(/\brequire\d*\(["']((?:@[\w.-]+\/)?[\w.:-]+)/g)].map(([, name]) => name!),
+    );
+    const packages = new Set(required.filter((name) => !isBuiltin(name) && !name.startsWith('.')));
+    const { dependencies, optionalDependencies } = read('package.json');
+    assert.deepEqual([...packages].sort(), Object.keys({ ...dependencies, ...optionalDependencies }).sort());
+  });
+
+  it('carries the notices of what is built in', () => {
+    const notices = readFileSync(join(PROJECT, 'dist/NOTICES.txt'), 'utf8');
+    assert.ok(FILES.includes('dist/NOTICES.txt'));
+    for (const name of [
+      'zod',
+      'xstate',
+      'undici',
+      'preact',
+      'graphology-layout-forceatlas2',
+      '@modelcontextprotocol/sdk',
+    ])
+      assert.match(notices, new RegExp(`^${name} \\d`, 'm'));
+    assert.match(notices, /Copyright \(c\) 2025 Colin McDonnell/);
   });
 
   it('says in two lines that the native part of SQLite is missing or cannot be loaded, and what mends it', () => {

@@ -7,17 +7,14 @@ export interface Observation {
 
 const ROUNDS = 15;
 
-/** Keeps weights small that the observations say little about. */
-const RIDGE = 1e-3;
-
 export const chanceOf = (weights: readonly number[], features: readonly number[]): number =>
   1 / (1 + Math.exp(-features.reduce((sum, feature, at) => sum + feature * weights[at]!, 0)));
 
 /**
- * The weights of the logistic model with the greatest likelihood, by Newton's method from `start`; the ridge spares the
- * first.
+ * The weights of the logistic model with the greatest likelihood, by Newton's method from `start`. The ridge keeps weights small
+ * that the observations say little about; it spares the first.
  */
-export function fitLogistic(observations: readonly Observation[], start?: readonly number[]): number[] {
+export function fitLogistic(observations: readonly Observation[], ridge: number, start?: readonly number[]): number[] {
   const size = observations[0]?.features.length ?? 0;
   const total = observations.reduce((sum, { weight }) => sum + weight, 0);
   const rows = observations.map(({ features, right, weight }) => ({
@@ -26,10 +23,10 @@ export function fitLogistic(observations: readonly Observation[], start?: readon
   }));
   let weights = Float64Array.from({ length: size }, (_, at) => start?.[at] ?? 0);
   for (let round = 0; round < ROUNDS; round += 1) {
-    const gradient = weights.map((weight, at) => (at === 0 ? 0 : -RIDGE * total * weight));
+    const gradient = weights.map((weight, at) => (at === 0 ? 0 : -ridge * total * weight));
     const hessian = Array.from({ length: size }, (_, at) => {
       const row = new Float64Array(size);
-      row[at] = (at === 0 ? 1e-9 : RIDGE) * total;
+      row[at] = (at === 0 ? 1e-9 : ridge) * total;
       return row;
     });
     for (const row of rows) addObservation(row, weights, gradient, hessian);

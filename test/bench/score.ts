@@ -160,6 +160,9 @@ function weightOf({ set: { source, sort }, question }: Asked): number {
 }
 const HARD_WEIGHT = 0.2;
 
+/** How small weights are kept. There are a tenth as many sessions as turns, and as many weights. */
+const RIDGES: Readonly<Record<RowSort, number>> = { note: 1e-3, turn: 1e-3, conversation: 1e-2 };
+
 /** The weights that are fitted to all sets, and for each set those that were fitted to the others. */
 function heldBack(asked: readonly Asked[], sort: RowSort, mode: Mode) {
   const own = asked.filter((one) => one.mode === mode && one.set.fitted);
@@ -170,13 +173,13 @@ function heldBack(asked: readonly Asked[], sort: RowSort, mode: Mode) {
         ...{ right, features, weight: weightOf(one), source: groupOf(one.set) },
       })),
   );
-  const whole = fit(observed);
+  const whole = fit(observed, RIDGES[sort]);
   const all = whole.weights.map((weight) => Math.round(weight * 1e3) / 1e3);
   const sources = new Set(observed.map(({ source }) => source));
   const without = new Map<string, readonly number[]>();
   for (const source of sources) {
     const others = observed.filter((one) => one.source !== source);
-    without.set(source, fit(others, whole.scaled).weights);
+    without.set(source, fit(others, RIDGES[sort], whole.scaled).weights);
   }
   return { all, without: (source: string) => without.get(groupName(source)) ?? all };
 }
@@ -186,7 +189,7 @@ const groupName = (source: string): string => source.replace(/^(?:session|turn) 
 const groupOf = ({ source }: QuestionSet): string => groupName(source);
 
 /** A fit whose ridge treats all features alike; `scaled` are its weights before they are brought to the scale of the features. */
-function fit(observed: readonly Observation[], start?: readonly number[]) {
+function fit(observed: readonly Observation[], ridge: number, start?: readonly number[]) {
   const size = observed[0]?.features.length ?? 0;
   if (size === 0 || !observed.some(({ right }) => right)) return { weights: [], scaled: [] };
   const total = observed.reduce((sum, { weight }) => sum + weight, 0);
@@ -206,6 +209,7 @@ function fit(observed: readonly Observation[], start?: readonly number[]) {
       ...rest,
       features: features.map((feature, at) => (at === 0 ? 1 : (feature - mean[at]!) / spread[at]!)),
     })),
+    ridge,
     start,
   );
   const weights = scaled.map((weight, at) => weight / spread[at]!);

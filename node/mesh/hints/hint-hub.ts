@@ -50,12 +50,8 @@ const PULL_PAUSE_MS = 50;
  */
 export class HintHub {
   readonly #parts: HintHubParts;
-  readonly #server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: HINT_BYTES_MAX,
-  });
+  /** Takes the calls of peers; made with the first one, because its library loads slowly. */
+  #server: WebSocketServer | null = null;
   readonly #lines = new Map<string, Set<HintLine>>();
   readonly #dials = new Map<string, Dial>();
   readonly #due = new Map<string, Timer>();
@@ -96,6 +92,12 @@ export class HintHub {
       socket.destroy();
       return;
     }
+    this.#server ??= new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: HINT_BYTES_MAX,
+    });
     this.#server.handleUpgrade(request, socket, head, (opened) => {
       // The same peer called a second time: its first line is dead, even if this node has not noticed.
       for (const line of this.#lines.get(peerId) ?? []) if (!line.dialled) line.cut();

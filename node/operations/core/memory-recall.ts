@@ -145,7 +145,7 @@ async function recall(call: ReadCall, input: RecallInput) {
     rows.map(({ memory }) => memory),
   );
   // An answer that the budget leaves empty tells nothing of how recall does.
-  const trace = input.budget_tokens === 0 ? null : traceOf(call, query, namespace, found.value, input);
+  const trace = input.budget_tokens === 0 ? null : traceOf(call, query, namespace, found.value);
   record(call, { recallId, retriever: mode, memories, scores, used, trace });
   const cut = answer.truncated && rows.length === answer.rows.length;
   const below = answer.rows.length === 0 ? await emptyAbove(call, recallScope(call, input).namespace) : {};
@@ -357,12 +357,11 @@ function traceOf(
   query: string,
   namespace: string | null,
   { evidence, answer: { rows, belowMinScore } }: Found,
-  input: RecallInput,
 ): RecallTrace {
   return {
     ...{ query, namespace, below: belowMinScore },
     wordsOnly: typeof evidence === 'string' ? evidence : null,
-    weak: rows[0] !== undefined && isWeak(rows[0], input),
+    weak: rows[0]?.weak === true,
     tookMs: Math.max(0, Math.round(services.clock.nowMs() - nowMs)),
   };
 }

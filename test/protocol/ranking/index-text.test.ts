@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import { indexedText, TEXT_RULES } from '../../../protocol/ranking/index-text.js';
-import { analyseQuery, termExpression } from '../../../protocol/ranking/query.js';
-import { isHead, TextMatcher } from '../../../protocol/ranking/text-match.js';
 import { partsOf, tailsOf } from '../../../protocol/ranking/words.js';
+import { inTurn } from '../../support/turn.js';
+import { findTheSame, QUESTIONS, TEXTS } from './same-rows.js';
 
-interface Fixture {
-  readonly notes: readonly { readonly id: string; readonly title: string; readonly content: string }[];
-  readonly questions: readonly { readonly text: string }[];
-  readonly unanswerable: readonly string[];
-}
-
-const { notes, questions, unanswerable } = JSON.parse(readFileSync('fixtures/notes.json', 'utf8')) as Fixture;
+/** A quarter of them; four commits see all. */
+const QUESTIONS_IN_TURN = Math.ceil(QUESTIONS.length / 4);
 
 const termsOf = (text: string) => indexedText(text).slice(text.length).trim().split(' ');
 
@@ -46,7 +39,7 @@ describe('the terms of a text', () => {
   });
 
   it('change only with the number of the rules', () => {
-    const all = notes.map(({ title, content }) => indexedText(`${title}\n${content}`)).join('\n');
+    const all = TEXTS.map(indexedText).join('\n');
     const digest = createHash('sha256').update(all).digest('hex').slice(0, 16);
     const known: Readonly<Record<number, string>> = { 1: '2971d4445829a737' };
     assert.equal(digest, known[TEXT_RULES], 'the terms have changed: TEXT_RULES needs a new number');
@@ -54,26 +47,6 @@ describe('the terms of a text', () => {
 });
 
 describe('index and ranking', () => {
-  it('find the same rows for every term of every question', () => {
-    const database = new Database(':memory:');
-    database.exec(
-      `CREATE VIRTUAL TABLE texts USING fts5(body, tokenize = 'porter unicode61 remove_diacritics 2')`,
-    );
-    const insert = database.prepare('INSERT INTO texts (rowid, body) VALUES (?, ?)');
-    const texts = notes.map(({ title, content }) => `${title}\n${content}`);
-    for (const [at, text] of texts.entries()) insert.run(at, indexedText(text));
-    const listing = database.prepare('SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid').pluck();
-    for (const question of [...questions.map(({ text }) => text), ...unanswerable]) {
-      for (const term of analyseQuery(question).terms) {
-        // A part of another term may be in a row without it, by the expression for a written identifier.
-        if (term.parts.length > 0) continue;
-        const matcher = new TextMatcher([term]);
-        const matched = texts.flatMap((text, at) => ((matcher.match(text).counts[0] ?? 0) > 0 ? [at] : []));
-        const ways = [termExpression(term)];
-        if (isHead(term)) ways.push(`"${term.word}" *`);
-        assert.deepEqual(listing.all(ways.join(' OR ')), matched, `${term.word} of ${question}`);
-      }
-    }
-    database.close();
-  });
+  it('find the same rows for every term of the questions whose turn it is', () =>
+    findTheSame(inTurn(QUESTIONS, QUESTIONS_IN_TURN)));
 });

@@ -9,16 +9,31 @@ import { type Asked, endMark } from './commands-in-turn.js';
 
 /**
  * A process that runs the built program for one command after the other. The program's modules begin anew for each, so
- * only the compiled code and the packages outside of the bundle outlive a command.
+ * only the compiled code and the packages outside of the script outlive a command.
  */
 const url = pathToFileURL(MAIN).href;
-const program = new URL('./program.js', url);
-const script = new Script(readFileSync(program, 'latin1'), {
-  filename: program.href,
-  cachedData: readFileSync(new URL('./program.code', url)),
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-});
+const scriptAt = (name: string) => {
+  const place = new URL(name, url);
+  return new Script(readFileSync(place, 'latin1'), {
+    filename: place.href,
+    cachedData: readFileSync(new URL(name.replace(/\.c?js$/, '.code'), url)),
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+};
+const program = scriptAt('./program.js');
 const require = createRequire(url);
+
+type Program = (require: NodeJS.Require, url: string, script: typeof library) => Promise<void>;
+type Library = (require: NodeJS.Require) => unknown;
+const libraries = new Map<string, unknown>();
+
+/** A library of the program, which is made once. */
+function library(name: string): Library {
+  return (required) => {
+    if (!libraries.has(name)) libraries.set(name, (scriptAt(name).runInThisContext() as Library)(required));
+    return libraries.get(name);
+  };
+}
 
 interface NativeDatabase {
   /** The database's JavaScript makes its class of errors known once, and is loaded anew for each command. */
@@ -57,7 +72,7 @@ process.on('message', async ({ args, env, stdin }: Asked) => {
       resolve(Number(given ?? 0));
       return undefined as never;
     };
-    void (script.runInThisContext() as (require: NodeJS.Require, url: string) => Promise<void>)(require, url);
+    void (program.runInThisContext() as Program)(require, url, library);
   });
   forgetListeners();
   for (const stream of [process.stdout, process.stderr]) stream.write(endMark(code));

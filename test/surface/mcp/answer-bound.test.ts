@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { z } from 'zod';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { MCP_ANSWER_BYTES_MAX } from '../../../protocol/base/mcp-limits.js';
-import { McpProcess } from './mcp-process.js';
+import { McpSession } from './mcp-session.js';
 
 type Json = Record<string, unknown>;
 
@@ -11,10 +11,10 @@ type Json = Record<string, unknown>;
 const LONG = 'é'.repeat(30_000);
 
 describe('a list over MCP', () => {
-  let server: McpProcess;
+  let server: McpSession;
   let id = 1;
   before(async () => {
-    server = new McpProcess({ args: ['--profile', 'full'], env: { SVC_AGENT_ID: 'ai:reader' } });
+    server = new McpSession({ profile: 'full', env: { SVC_AGENT_ID: 'ai:reader' } });
     await server.request(id, 'initialize', {});
   });
   after(() => server.end());

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
-import { McpProcess } from './mcp-process.js';
+import { McpSession } from './mcp-session.js';
 
 type Answer = Record<string, unknown>;
 
 describe('arguments of MCP tools', () => {
-  let server: McpProcess;
+  let server: McpSession;
   let calls = 0;
   before(async () => {
-    server = new McpProcess({ args: ['--profile', 'full'] });
+    server = new McpSession({ profile: 'full' });
     await server.request('init', 'initialize', {
       ...{ protocolVersion: '2024-11-05', capabilities: {} },
       clientInfo: { name: 'a test', version: '1' },

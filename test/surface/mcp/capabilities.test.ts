@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
-import { McpProcess, textOf } from './mcp-process.js';
+import { textOf } from './mcp-lines.js';
+import { McpSession } from './mcp-session.js';
 
 type Json = Record<string, unknown>;
 
 describe('memory_capabilities over stdio', () => {
-  let server: McpProcess;
+  let server: McpSession;
   let id = 1;
   before(async () => {
-    server = new McpProcess({ args: ['--profile', 'core'] });
+    server = new McpSession({ profile: 'core' });
     await server.request(0, 'initialize', {
       protocolVersion: '2024-11-05',
       capabilities: {},

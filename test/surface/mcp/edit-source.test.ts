@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { temporaryFolder } from '../../support/daemon-process.js';
 import { run } from '../cli/cli-process.js';
-import { McpProcess, textOf } from './mcp-process.js';
+import { textOf } from './mcp-lines.js';
+import { McpSession } from './mcp-session.js';
 
 type Json = Record<string, unknown>;
 
 describe('an edit by a model or a hook', { timeout: 120_000 }, () => {
   const home = temporaryFolder('edit-source');
-  const server = new McpProcess({ home, args: ['--profile', 'full'] });
+  const server = new McpSession({ home, profile: 'full' });
   after(() => server.end());
   let calls = 0;
   const text = async (name: string, fields: Json) => {

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { freePort, temporaryFolder } from '../../support/daemon-process.js';
 import { type HttpNode, openHttpNode } from '../http/http-node.js';
-import { McpProcess } from './mcp-process.js';
+import { McpSession } from './mcp-session.js';
 
 type Json = Record<string, unknown>;
 
 describe('an MCP server whose stores another node takes', () => {
   let node: HttpNode;
-  let server: McpProcess;
+  let server: McpSession;
   let id = 1;
   before(async () => {
     node = await openHttpNode();
@@ -21,24 +21,24 @@ describe('an MCP server whose stores another node takes', () => {
     await node.close();
   });
 
-  async function open(port: number): Promise<McpProcess> {
+  async function open(port: number): Promise<McpSession> {
     const home = temporaryFolder('mcp');
     // As a flat file of the reference says it.
     writeFileSync(join(home, 'config.toml'), `mcp_federation_forward_url = "http://127.0.0.1:${port}"\n`, {
       mode: 0o600,
     });
-    const opened = new McpProcess({ home, env: { SVC_AGENT_ID: 'ai:writer' } });
+    const opened = new McpSession({ home, env: { SVC_AGENT_ID: 'ai:writer' } });
     await opened.request(id, 'initialize', {});
     return opened;
   }
 
-  async function call(on: McpProcess, name: string, args: Json): Promise<{ failed: boolean; value: Json }> {
+  async function call(on: McpSession, name: string, args: Json): Promise<{ failed: boolean; value: Json }> {
     id += 1;
     const { result } = await on.call(id, name, args);
     const [first] = result!['content'] as { text: string }[];
     return { failed: result!['isError'] === true, value: JSON.parse(first!.text) as Json };
   }
-  const store = (on: McpProcess, args: Json) => call(on, 'memory_store', { format: 'json', ...args });
+  const store = (on: McpSession, args: Json) => call(on, 'memory_store', { format: 'json', ...args });
 
   it('answers the memory that the other node has, in the name of its agent, and keeps none', async () => {
     const { failed, value } = await store(server, { title: 'forwarded', content: 'a text', tags: ['one'] });

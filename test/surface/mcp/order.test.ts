@@ -2,17 +2,18 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelServer } from '../../support/model-server.js';
 import { modelSays } from './every-tool.js';
-import { McpProcess, textOf } from './mcp-process.js';
+import { textOf } from './mcp-lines.js';
+import { McpSession } from './mcp-session.js';
 
 const DELAY_MS = 1500;
 
 describe('the order of the calls of a session', () => {
   let model: ModelServer;
-  let server: McpProcess;
+  let server: McpSession;
   before(async () => {
     model = await ModelServer.start('compatible');
     model.says = modelSays;
-    server = new McpProcess({ args: ['--profile', 'full'], env: { ...model.environment } });
+    server = new McpSession({ profile: 'full', env: { ...model.environment } });
     await server.request('init', 'initialize', { protocolVersion: '2025-11-25' });
     await server.call('first', 'memory_stats');
     model.delayMs = DELAY_MS;

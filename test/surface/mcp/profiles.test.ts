@@ -5,7 +5,9 @@ import { after, before, describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { schemaDenials } from '../../support/audit-records.js';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { McpProcess, textOf } from './mcp-process.js';
+import { textOf } from './mcp-lines.js';
+import { McpProcess } from './mcp-process.js';
+import { McpSession } from './mcp-session.js';
 
 type Json = Record<string, unknown>;
 
@@ -33,7 +35,7 @@ const homeWith = (toml: string): string => {
   return home;
 };
 
-const listed = async (server: McpProcess): Promise<string[]> => {
+const listed = async (server: McpSession): Promise<string[]> => {
   const { tools } = (await server.request(1, 'tools/list')).result as { tools: { name: string }[] };
   return tools.map(({ name }) => name);
 };
@@ -41,19 +43,19 @@ const listed = async (server: McpProcess): Promise<string[]> => {
 describe('the profile of an MCP session', () => {
   it('offers the families of its words, from the flag, then the variable, then the file', async () => {
     const home = homeWith('[mcp]\nprofile = "archive"\n');
-    for (const [args, env, families] of [
-      [['--profile', 'graph'], { SVC_PROFILE: 'power' }, ['core', 'graph']],
-      [[], { SVC_PROFILE: 'admin' }, ['core', 'lifecycle', 'governance']],
-      [[], {}, ['core', 'archive']],
+    for (const [flag, env, families] of [
+      [{ profile: 'graph' }, { SVC_PROFILE: 'power' }, ['core', 'graph']],
+      [{}, { SVC_PROFILE: 'admin' }, ['core', 'lifecycle', 'governance']],
+      [{}, {}, ['core', 'archive']],
     ] as const) {
-      const server = new McpProcess({ args, env: { ...env } as Record<string, string>, home });
+      const server = new McpSession({ ...flag, env: { ...env } as Record<string, string>, home });
       assert.deepEqual(await listed(server), namesOf(...families));
       await server.end();
     }
   });
 
   it('calls the tools that it lists, and no others', async () => {
-    const server = new McpProcess({ args: ['--profile', 'archive,core'] });
+    const server = new McpSession({ profile: 'archive,core' });
     const found = await server.call(2, 'memory_archive_stats');
     assert.equal(found.result?.['isError'], undefined, textOf(found));
     const capabilities = JSON.parse(textOf(await server.call(3, 'memory_capabilities'))) as Json;
@@ -84,7 +86,7 @@ describe('hints at other profiles', () => {
   const hints = '[mcp]\nprofile_hint_in_errors = true\n';
 
   it('name the family of the tool and how it is loaded', async () => {
-    const server = new McpProcess({ args: ['--profile', 'graph'], home: homeWith(hints) });
+    const server = new McpSession({ profile: 'graph', home: homeWith(hints) });
     const refused = await server.call(1, 'memory_delete', { id: 'x' });
     assert.equal(refused.error?.code, -32601);
     assert.equal(
@@ -97,7 +99,7 @@ describe('hints at other profiles', () => {
 
   it('say nothing of a family that the allowlist denies', async () => {
     const home = homeWith(`${hints}[mcp.allowlist]\n"ai:ann" = ["core", "graph"]\n`);
-    const server = new McpProcess({ home, env: { SVC_AGENT_ID: 'ai:ann' } });
+    const server = new McpSession({ home, env: { SVC_AGENT_ID: 'ai:ann' } });
     assert.equal((await server.call(1, 'memory_delete')).error?.message, 'unknown tool: memory_delete');
     assert.match((await server.call(2, 'memory_link')).error?.message ?? '', /--profile core,graph,/);
     await server.end();
@@ -106,15 +108,15 @@ describe('hints at other profiles', () => {
 
 describe('the allowlist over standard input', () => {
   const home = homeWith('[mcp.allowlist]\n"ai:ann" = ["core", "graph"]\n"ai:root" = ["full"]\n');
-  let ann: McpProcess;
-  let other: McpProcess;
+  let ann: McpSession;
+  let other: McpSession;
   before(() => {
-    ann = new McpProcess({ args: ['--profile', 'full'], home, env: { SVC_AGENT_ID: 'ai:ann' } });
-    other = new McpProcess({ args: ['--profile', 'full'], home, env: { SVC_AGENT_ID: 'ai:bob' } });
+    ann = new McpSession({ profile: 'full', home, env: { SVC_AGENT_ID: 'ai:ann' } });
+    other = new McpSession({ profile: 'full', home, env: { SVC_AGENT_ID: 'ai:bob' } });
   });
   after(() => Promise.all([ann.end(), other.end()]));
 
-  const ask = async (server: McpProcess, args: Json) =>
+  const ask = async (server: McpSession, args: Json) =>
     JSON.parse(textOf(await server.call(nextId(), 'memory_capabilities', args))) as Json;
 
   it('says what an agent may call, and shows the schemas of that alone', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { McpProcess, textOf } from './mcp-process.js';
+import { textOf } from './mcp-lines.js';
+import { McpSession } from './mcp-session.js';
 
-let mcp: McpProcess;
+let mcp: McpSession;
 let next = 0;
 const call = async (name: string, args: object) => {
   next += 1;
@@ -13,7 +14,7 @@ const json = async (name: string, args: object) =>
 type Row = Record<string, unknown>;
 
 before(async () => {
-  mcp = new McpProcess({ args: ['--profile', 'full'] });
+  mcp = new McpSession({ profile: 'full' });
   await mcp.request('init', 'initialize', {
     protocolVersion: '2024-11-05',
     capabilities: {},

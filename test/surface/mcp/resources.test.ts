@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { LoggingMessageNotificationSchema, type Resource } from '@modelcontextprotocol/sdk/types.js';
-import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
-import { asking } from './every-tool.js';
-import { McpProcess } from './mcp-process.js';
+import { temporaryFolder } from '../../support/daemon-process.js';
+import { connectClient, McpSession } from './mcp-session.js';
 
 type Fields = Record<string, unknown>;
 
-async function connect(home: string, agent: string, env: Record<string, string> = {}): Promise<Client> {
-  const client = new Client({ name: 'a test', version: '1.0' });
-  const transport = new StdioClientTransport({
-    ...{ command: process.execPath, args: [MAIN, 'mcp', '--profile', 'full'], stderr: 'ignore' },
-    env: cleanEnvironment(home, { SVC_AGENT_ID: agent, ...env }) as Record<string, string>,
-  });
-  await client.connect(asking(transport, '2025-11-25'));
-  return client;
-}
+const connect = (home: string, agent: string, env: Record<string, string> = {}): Promise<Client> =>
+  connectClient({ home, profile: 'full', env: { SVC_AGENT_ID: agent, ...env } }, '2025-11-25');
 
 const call = async (client: Client, name: string, args: Fields): Promise<Fields> =>
   (await client.callTool({ name, arguments: args }))['structuredContent'] as Fields;
@@ -157,7 +148,7 @@ describe('what later versions have besides tools', () => {
   });
 
   it('reports the progress of a long call to a client that asks for it, before the answer', async () => {
-    const raw = new McpProcess({ args: ['--profile', 'full'] });
+    const raw = new McpSession({ profile: 'full' });
     for (const [version, reports] of [
       ['2025-11-25', [{ progressToken: 'mine', progress: 5, total: 5 }]],
       ['2024-11-05', []],
@@ -188,7 +179,7 @@ describe('what later versions have besides tools', () => {
   });
 
   it('has none of it in a session of the first version', async () => {
-    const first = new McpProcess();
+    const first = new McpSession();
     await first.request('init', 'initialize', { protocolVersion: '2024-11-05' });
     for (const method of ['resources/list', 'resources/read', 'completion/complete', 'logging/setLevel']) {
       const { error } = await first.request(method, method, {});

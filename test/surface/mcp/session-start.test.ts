@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { temporaryFolder } from '../../support/daemon-process.js';
-import { McpProcess, textOf } from './mcp-process.js';
+import { textOf } from './mcp-lines.js';
+import { McpSession } from './mcp-session.js';
 
 type Row = Record<string, unknown>;
 
@@ -12,11 +13,11 @@ const INITIALIZE = {
 };
 
 const home = temporaryFolder('mcp-session');
-const servers: McpProcess[] = [];
+const servers: McpSession[] = [];
 let next = 0;
 
 async function serverOf(env: Record<string, string>) {
-  const mcp = new McpProcess({ home, args: ['--profile', 'full'], env });
+  const mcp = new McpSession({ home, profile: 'full', env });
   servers.push(mcp);
   await mcp.request('init', 'initialize', INITIALIZE);
   mcp.send({ method: 'notifications/initialized' });

@@ -7,6 +7,7 @@ import { OPERATIONS } from '../../../node/operations/registry.js';
 import { VERSION } from '../../../node/version.js';
 import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
 import { asking } from './every-tool.js';
+import { connectClient } from './mcp-session.js';
 
 const CORE = [
   'memory_store',
@@ -18,19 +19,28 @@ const CORE = [
   'memory_smart_load',
 ];
 
-async function connect(
-  args: readonly string[] = [],
-  env: Record<string, string> = {},
-  version = '2025-11-25',
-): Promise<Client> {
+const VERSION_ASKED = '2025-11-25';
+
+const connect = (
+  profile?: string,
+  { SVC_HOME: home, ...env }: Record<string, string> = {},
+  version: string = VERSION_ASKED,
+) =>
+  connectClient(
+    { env, ...(profile === undefined ? {} : { profile }), ...(home === undefined ? {} : { home }) },
+    version,
+  );
+
+/** A session with a process, as hosts have it: with the program that the build made. */
+async function connectProcess(args: readonly string[]): Promise<Client> {
   const client = new Client({ name: 'a test', version: '1.0' });
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [MAIN, 'mcp', ...args],
-    env: cleanEnvironment(temporaryFolder('mcp'), env) as Record<string, string>,
+    env: cleanEnvironment(temporaryFolder('mcp')) as Record<string, string>,
     stderr: 'ignore',
   });
-  await client.connect(asking(transport, version));
+  await client.connect(asking(transport, VERSION_ASKED));
   return client;
 }
 
@@ -136,7 +146,7 @@ describe('an MCP session in the core profile', () => {
   });
 
   it('refuses it with -32602 and the code in a session of the first version', async () => {
-    const first = await connect([], {}, '2024-11-05');
+    const first = await connect(undefined, {}, '2024-11-05');
     await assert.rejects(call(first, 'memory_recall', { query: 'deploy' }), (error: never) => {
       assert.equal((error as { code: number }).code, -32602);
       assert.match((error as Error).message, /context is required/);
@@ -147,7 +157,7 @@ describe('an MCP session in the core profile', () => {
   });
 
   it('has instructions of fewer than 300 tokens, which name only tools of the profile', async () => {
-    const full = await connect(['--profile', 'full']);
+    const full = await connect('full');
     for (const session of [client, full]) {
       const instructions = session.getInstructions()!;
       assert.ok(countTokens(instructions) < 300, `${countTokens(instructions)} tokens`);
@@ -220,7 +230,7 @@ describe('an MCP session in the core profile', () => {
 
 describe('an MCP session in the full profile', () => {
   it('lists and dispatches every operation that has an MCP binding', async () => {
-    const client = await connect(['--profile', 'full']);
+    const client = await connectProcess(['--profile', 'full']);
     const { tools } = await client.listTools();
     const bound = OPERATIONS.filter((operation) => operation.mcp !== undefined).map(({ name }) => name);
     assert.deepEqual(
@@ -236,7 +246,7 @@ describe('an MCP session in the full profile', () => {
   });
 
   it('takes the profile from the environment', async () => {
-    const client = await connect([], { SVC_PROFILE: 'full' });
+    const client = await connect(undefined, { SVC_PROFILE: 'full' });
     const { tools } = await client.listTools();
     assert.ok(tools.some(({ name }) => name === 'memory_delete'));
     await client.close();
@@ -245,7 +255,7 @@ describe('an MCP session in the full profile', () => {
 
 describe('who an MCP caller is', () => {
   it('names the writer by agent_id, by metadata, then by SVC_AGENT_ID', async () => {
-    const client = await connect([], { SVC_AGENT_ID: 'configured' });
+    const client = await connect(undefined, { SVC_AGENT_ID: 'configured' });
     const writer = async (args: object) =>
       JSON.parse(text(await call(client, 'memory_store', { content: 'x', ...args }))).agent_id;
     assert.equal(await writer({ title: 'a' }), 'configured');
@@ -258,7 +268,7 @@ describe('who an MCP caller is', () => {
 
   it('hides the private rows of others when SVC_AGENT_ID is set, and only then', async () => {
     const home = temporaryFolder('mcp-visibility');
-    const store = await connect([], { SVC_AGENT_ID: 'alice', SVC_HOME: home });
+    const store = await connect(undefined, { SVC_AGENT_ID: 'alice', SVC_HOME: home });
     await call(store, 'memory_store', { title: 'secret', content: 'x', scope: 'private' });
     await store.close();
     for (const [agent, count] of [
@@ -266,7 +276,7 @@ describe('who an MCP caller is', () => {
       ['bob', 0],
       ['', 1],
     ] as const) {
-      const client = await connect([], { SVC_AGENT_ID: agent, SVC_HOME: home });
+      const client = await connect(undefined, { SVC_AGENT_ID: agent, SVC_HOME: home });
       // The argument is a filter of lists, and lends nobody another's eyes.
       const listed = await call(client, 'memory_list', { format: 'json', agent_id: 'alice' });
       assert.equal(JSON.parse(text(listed)).count, count, `as ${agent || 'nobody'}`);

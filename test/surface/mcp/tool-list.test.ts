@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base';
 import { listedTools } from '../../../node/bindings/profile.js';
-import { type PlainSchema, toolRow } from '../../../node/bindings/tool-list.js';
+import { toolRow } from '../../../node/bindings/tool-list.js';
+import type { PlainSchema } from '../../../node/bindings/tool-table.js';
 import { profileOf } from '../../../node/config/tool-profile.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 

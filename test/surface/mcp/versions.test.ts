@@ -1,9 +1,8 @@
 import { after, before, describe, it } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { cleanEnvironment, MAIN, temporaryFolder } from '../../support/daemon-process.js';
+import { temporaryFolder } from '../../support/daemon-process.js';
 import { ModelServer } from '../../support/model-server.js';
-import { asking, CALLER, EveryTool, modelSays, VERSIONS } from './every-tool.js';
+import { CALLER, EveryTool, modelSays, VERSIONS } from './every-tool.js';
+import { connectClient } from './mcp-session.js';
 
 describe('every tool over standard input and output', () => {
   let model: ModelServer;
@@ -13,15 +12,9 @@ describe('every tool over standard input and output', () => {
   });
   after(() => model.close());
 
-  const connect = async (home: string, agent: string, version: string) => {
-    const client = new Client({ name: 'a test', version: '1.0' });
+  const connect = (home: string, agent: string, version: string) => {
     const env = { ...model.environment, SVC_AGENT_ID: agent, SVC_ADMIN_AGENT_IDS: CALLER };
-    const transport = new StdioClientTransport({
-      ...{ command: process.execPath, args: [MAIN, 'mcp', '--profile', 'full'], stderr: 'inherit' },
-      env: cleanEnvironment(home, { ...env, SVC_EMBED_BACKEND: 'builtin' }) as Record<string, string>,
-    });
-    await client.connect(asking(transport, version));
-    return client;
+    return connectClient({ home, profile: 'full', env: { ...env, SVC_EMBED_BACKEND: 'builtin' } }, version);
   };
 
   for (const version of VERSIONS) {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { MCP_LINE_BYTES_MAX } from '../../../protocol/base/mcp-limits.js';
-import { McpProcess, type Message, textOf } from './mcp-process.js';
+import { type Message, textOf } from './mcp-lines.js';
+import { McpProcess } from './mcp-process.js';
+import { McpSession } from './mcp-session.js';
 
 const byMessage = (pattern: RegExp) => (message: Message) => pattern.test(message.error?.message ?? '');
 
@@ -130,7 +132,7 @@ describe('the raw stream of an MCP server', () => {
   });
 
   it('runs calls in the order in which they came, and answers others meanwhile', async () => {
-    const ordered = new McpProcess();
+    const ordered = new McpSession();
     ordered.send({
       id: 1,
       method: 'tools/call',
