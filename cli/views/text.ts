@@ -69,6 +69,29 @@ export function wrap(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
+/** Breaks the lines of a text at spaces, and words that are wider, into lines of at most this many columns. */
+export function wrapLines(text: string, columns: number): string[] {
+  return printable(text)
+    .split('\n')
+    .flatMap((line) => (displayWidth(line) <= columns ? [line] : wrap(line, columns)))
+    .flatMap((line) => inColumns(line, columns));
+}
+
+function inColumns(line: string, columns: number): string[] {
+  if (displayWidth(line) <= columns) return [line];
+  const lines = [''];
+  let width = 0;
+  for (const character of line) {
+    width += characterWidth(character);
+    if (width > columns) {
+      lines.push('');
+      width = characterWidth(character);
+    }
+    lines[lines.length - 1] += character;
+  }
+  return lines;
+}
+
 /** An instant for people, to the minute and in UTC; other text unchanged. */
 export function shortInstant(value: unknown): string {
   const text = String(value ?? '');
