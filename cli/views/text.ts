@@ -69,14 +69,19 @@ export function wrap(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
-/** Breaks the lines of a text at spaces, and words that are wider, into lines of at most this many columns. */
-export function wrapLines(text: string, columns: number): string[] {
-  return printable(text)
+/** The lines of a text, each broken into lines of at most this many columns, which keep its indentation. */
+export const wrapLines = (text: string, columns: number): string[] =>
+  printable(text)
     .split('\n')
-    .flatMap((line) => (displayWidth(line) <= columns ? [line] : wrap(line, columns)))
-    .flatMap((line) => inColumns(line, columns));
-}
+    .flatMap((line) => {
+      if (displayWidth(line) <= columns) return [line];
+      const words = line.trimStart();
+      const indent = line.slice(0, Math.min(line.length - words.length, Math.floor(columns / 2)));
+      const rest = columns - displayWidth(indent);
+      return wrap(words, rest).flatMap((part) => inColumns(part, rest).map((shown) => indent + shown));
+    });
 
+/** A word that is wider than the columns, in pieces. */
 function inColumns(line: string, columns: number): string[] {
   if (displayWidth(line) <= columns) return [line];
   const lines = [''];

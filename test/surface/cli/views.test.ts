@@ -39,7 +39,7 @@ describe('views', () => {
     const whole = memoriesView({}, [row('one', content)], options);
     assert.match(
       whole,
-      /\n {10}First line\.\n {14}indented(?: word)+\n {10}word(?: word)+\n\n {10}last\n\n1 memory\n$/,
+      /\n {10}First line\.\n {14}indented(?: word)+\n {14}word(?: word)+\n\n {10}last\n\n1 memory\n$/,
     );
     const { content: _, ...rest } = row('two');
     const part = memoriesView({}, [{ ...rest, passage: 'a part…[+90]' }], options);
