@@ -80,6 +80,7 @@ async function run(
   const format = input.value['format'];
   if (format === FOR_PEOPLE) delete input.value['format'];
   const json = asksForJson(words);
+  const defaults = json || (format !== undefined && format !== FOR_PEOPLE) ? {} : operation.cli.viewDefaults;
   // The schema refuses a word that is not a format.
   if (asksFor(words, '--json') && OTHER_FORMATS.has(format)) {
     return fail('INVALID_ARGUMENT', '--json and --format contradict each other', { fields: ['format'] });
@@ -111,7 +112,7 @@ async function run(
       await terminal.complain('nothing was changed\n');
       return ok(1);
     }
-    const answer = await call(input.value);
+    const answer = await call({ ...defaults, ...input.value });
     progress.end();
     if (!json) await first.told();
     if (!answer.ok) {

@@ -1,4 +1,4 @@
-import { clip, displayWidth, oneLine, pad, shortInstant } from './text.js';
+import { clip, displayWidth, oneLine, pad, shortInstant, wrapLines } from './text.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -11,27 +11,27 @@ const NARROW_NAMESPACE_COLUMNS_MAX = 12;
 const DAY_LENGTH = 10;
 const GAP = '  ';
 
-/**
- * Rows as a table that fits the terminal; `snippets` adds the beginning of each row's content under it. The standards of a
- * recall stand below the table, by their titles.
- */
+/** What stands under each row: its text as far as the answer has it, one line of it, or nothing. */
+type Texts = 'all' | 'line' | 'none';
+
+/** Rows as a table that fits the terminal, with their texts. The standards of a recall stand below the table, by their titles. */
 export function memoriesView(
   answer: Row,
   rows: readonly Row[],
-  options: { readonly columns: number; readonly snippets: boolean },
+  { columns, texts: shown }: { readonly columns: number; readonly texts: Texts },
 ): string {
-  const standards = standardLines(answer, options.columns);
+  const standards = standardLines(answer, columns);
   const mode = typeof answer['mode'] === 'string' ? `, ${answer['mode']} recall` : '';
   const note = typeof answer['note'] === 'string' ? [oneLine(answer['note'])] : [];
   if (rows.length === 0)
     return `${[`no memories found${mode}${belowOf(answer)}`, ...note, ...standards].join('\n')}\n`;
-  const narrow = options.columns < NARROW_COLUMNS;
+  const narrow = columns < NARROW_COLUMNS;
   const { heads, cells } = columnsOf(rows, narrow);
   const fixed = heads
     .slice(0, -1)
     .map((head, column) => Math.max(head.length, ...cells.map((line) => displayWidth(line[column]!))));
   const before = fixed.reduce((sum, width) => sum + width + GAP.length, 0);
-  const titleColumns = Math.max(TITLE_COLUMNS_MIN, options.columns - before);
+  const titleColumns = Math.max(TITLE_COLUMNS_MIN, columns - before);
   const line = (texts: readonly string[]) =>
     [...fixed.map((width, column) => pad(texts[column]!, width)), clip(texts.at(-1)!, titleColumns)]
       .join(GAP)
@@ -39,12 +39,13 @@ export function memoriesView(
   const lines = [line(heads)];
   for (const [index, texts] of cells.entries()) {
     lines.push(line(texts));
-    if (options.snippets) lines.push(snippet(rows[index]!, options.columns));
+    if (shown !== 'none') lines.push(...textLines(rows[index]!, columns, shown));
   }
   const more =
     typeof answer['next_cursor'] === 'string' ? [`more follow: --cursor ${answer['next_cursor']}`] : [];
+  const cut = rows.some(({ passage }) => passage !== undefined) && shown === 'all' ? [HOW_TO_READ_ON] : [];
   const total = `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'}${mode}`;
-  lines.push('', total, ...more, ...note, ...standards);
+  lines.push('', total, ...more, ...cut, ...note, ...standards);
   const flagged = rows.filter((row) => row['near_duplicates'] !== undefined).length;
   if (flagged > 0) lines.push(`${flagged} of them nearly the same as another memory: "get" names it`);
   return `${lines.join('\n')}\n`;
@@ -106,13 +107,12 @@ function columnsOf(rows: readonly Row[], narrow: boolean): { heads: string[]; ce
   };
 }
 
-function snippet(row: Row, columns: number): string {
+const HOW_TO_READ_ON = '[+n] counts the characters left out: "get" shows the whole text';
+
+function textLines(row: Row, columns: number, shown: Texts): string[] {
   const indent = ' '.repeat(SHORT_ID_LENGTH + GAP.length);
-  return (
-    indent +
-    clip(
-      oneLine(String(row['passage'] ?? row['content'] ?? '')),
-      Math.max(TITLE_COLUMNS_MIN, columns - indent.length),
-    )
-  );
+  const text = String(row['passage'] ?? row['content'] ?? '').trim();
+  const width = Math.max(TITLE_COLUMNS_MIN, columns - indent.length);
+  const lines = shown === 'line' ? [clip(oneLine(text), width)] : wrapLines(text, width);
+  return lines.map((line) => (indent + line).trimEnd());
 }

@@ -69,6 +69,34 @@ export function wrap(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
+/** The lines of a text, each broken into lines of at most this many columns, which keep its indentation. */
+export const wrapLines = (text: string, columns: number): string[] =>
+  printable(text)
+    .split('\n')
+    .flatMap((line) => {
+      if (displayWidth(line) <= columns) return [line];
+      const words = line.trimStart();
+      const indent = line.slice(0, Math.min(line.length - words.length, Math.floor(columns / 2)));
+      const rest = columns - displayWidth(indent);
+      return wrap(words, rest).flatMap((part) => inColumns(part, rest).map((shown) => indent + shown));
+    });
+
+/** A word that is wider than the columns, in pieces. */
+function inColumns(line: string, columns: number): string[] {
+  if (displayWidth(line) <= columns) return [line];
+  const lines = [''];
+  let width = 0;
+  for (const character of line) {
+    width += characterWidth(character);
+    if (width > columns) {
+      lines.push('');
+      width = characterWidth(character);
+    }
+    lines[lines.length - 1] += character;
+  }
+  return lines;
+}
+
 /** An instant for people, to the minute and in UTC; other text unchanged. */
 export function shortInstant(value: unknown): string {
   const text = String(value ?? '');

@@ -9,14 +9,15 @@ type Fields = Record<string, unknown>;
 
 /** An answer for people; the binding names the view. */
 export function viewOf(operation: CliOperation, answer: Fields, columns: number): string {
-  const { view, message, positionals, table } = operation.cli;
+  const { view, message, positionals, table, viewDefaults } = operation.cli;
   switch (view) {
     case 'memory':
       return memoryView(answer);
     case 'memories': {
       const rows = (operation.rows === undefined ? [] : answer[operation.rows]) as Fields[];
-      // A search by words shows the beginning of each row's content.
-      return memoriesView(answer, rows, { columns, snippets: positionals !== undefined });
+      const texts =
+        viewDefaults?.['content'] !== undefined ? 'all' : positionals === undefined ? 'none' : 'line';
+      return memoriesView(answer, rows, { columns, texts });
     }
     case 'tree':
       return operation.picture === undefined

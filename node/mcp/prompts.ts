@@ -20,7 +20,7 @@ const PROMPTS: readonly PromptDeclaration[] = [
       return [
         `Before you answer, call memory_recall${where} and describe in \`context\` what the question is about.`,
         'Build on what comes back, and say so when a memory contradicts what you were going to say.',
-        'Rows come without their content in the compact format: call memory_get with an id to read one in full.',
+        'A short memory comes whole. A text that ends in [+n] is a passage: call memory_get with its id when you need the n characters left out.',
         'When nothing fits, try other words once, then answer from what you know.',
       ].join('\n');
     },
@@ -36,7 +36,7 @@ const PROMPTS: readonly PromptDeclaration[] = [
         '3. Choose the tier by how long it holds: short for hours, mid for 90 days after the last use, long for what stays true.',
         '4. File it under a namespace that the next reader will look in, such as team/project; recall searches a namespace together with its ancestors.',
         '5. When a fact changes, store it under the same title with on_conflict "merge" instead of adding a second one.',
-        '6. Keep answers short: the default format toon_compact is the smallest; read one memory in full with memory_get.',
+        '6. Keep answers short: the default format toon_compact is the smallest; memory_get reads the rest of a text that ends in [+n].',
       ].join('\n'),
   },
 ];

@@ -118,6 +118,8 @@ export interface CliBinding {
   readonly omit?: readonly string[];
   readonly defaults?: Readonly<Record<string, unknown>>;
   readonly shape?: Shape;
+  /** Further defaults of an answer for people. */
+  readonly viewDefaults?: Readonly<Record<string, unknown>>;
   /** How people see the answer; programs use `--json`. */
   readonly view: 'memory' | 'memories' | 'message' | 'object' | 'tree';
   /** Columns of the lists in the `object` view: field to heading, in order; all fields unless given. */

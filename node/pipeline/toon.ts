@@ -6,8 +6,6 @@
 
 import { escapeUnprintable, UNPRINTABLE } from '../../protocol/base/unprintable.js';
 
-import { CUT_MARK } from './cut-mark.js';
-
 type Json = Readonly<Record<string, unknown>>;
 
 /**
@@ -28,7 +26,8 @@ const META = [
   'namespace_meant',
   'cut',
 ] as const;
-const HOW_TO_READ_ON = '[+n] counts the characters left out; memory_get reads the whole text';
+const HOW_TO_READ_ON =
+  '[+n] at the end of a text counts the characters left out, and memory_get reads them; the others are whole';
 const STANDARD_COLUMNS = ['id', 'title', 'content'] as const;
 const COLUMNS = [
   'id',
@@ -75,7 +74,7 @@ export function toon(
     ...(rows.some(({ validity }) => validity !== undefined) ? ['validity'] : []),
     ...(textColumn === null ? [] : [textColumn]),
   ];
-  const cut = textColumn === 'passage' && rows.some(({ passage }) => CUT_MARK.test(String(passage ?? '')));
+  const cut = textColumn === 'passage' && rows.some(({ passage }) => passage !== undefined);
   let text = metaLine(cut ? { ...answer, cut: HOW_TO_READ_ON } : answer);
   const standards = standardsOf(answer);
   if (standards.length > 0) {
@@ -104,7 +103,10 @@ function objectsOf(value: unknown): Json[] {
 /** The text column is the last one of a row, so nothing in it can be taken for a further value. */
 function rowLines(rows: readonly Json[], columns: readonly string[], textColumn: string | null): string {
   const value = (row: Json, column: string) =>
-    column === textColumn ? textLines(String(row[column] ?? '')) : cell(columnValue(row, column));
+    // A text that is shown whole is no passage.
+    column === textColumn
+      ? textLines(String(row[column] ?? row['content'] ?? ''))
+      : cell(columnValue(row, column));
   return rows.map((row) => `${columns.map((column) => value(row, column)).join('|')}\n`).join('');
 }
 

@@ -230,6 +230,12 @@ export const PAGE_SIZE_MAX = 1000;
 export const LIST_LIMIT = 20;
 export const RECALL_LIMIT = 10;
 export const RECALL_LIMIT_MAX = 50;
+/** Estimated tokens that the texts of an answer share in which long ones are passages. */
+export const PASSAGES_TOKENS = 1000;
+/** A text of so many estimated tokens comes whole, however many rows there are. */
+export const SHORT_TEXT_TOKENS = 120;
+/** Each longer text has at least so many. */
+export const PASSAGE_TOKENS_MIN = 40;
 /** Namespaces that an empty answer names, because they lie below the one that was asked. */
 export const NAMESPACES_BELOW_MAX = 5;
 /** Namespaces that are compared with one that holds nothing, because it may be misspelt. */

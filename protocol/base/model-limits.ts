@@ -18,8 +18,8 @@ export const MODEL_ANSWER_CHARACTERS_MAX = 65_536;
 /** The first rows of a ranking that a reranker orders (reference-gaps §8), and the share of its word. */
 export const RERANK_ROWS_MAX = 20;
 export const RERANK_WEIGHT = 0.4;
-/** Characters of a text that a reranker reads: about 256 tokens of English, and as many of a script without spaces. */
-export const RERANK_TEXT_CHARACTERS = { spaced: 1000, unspaced: 300 } as const;
+/** Estimated tokens of a text that a reranker reads. */
+export const RERANK_TEXT_TOKENS = 250;
 /** One request to a reranker: a recall waits for it. */
 export const RERANK_TIMEOUT_MS = 1000;
 export const RERANK_CONNECT_TIMEOUT_MS = 1000;

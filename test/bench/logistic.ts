@@ -14,7 +14,11 @@ export const chanceOf = (weights: readonly number[], features: readonly number[]
  * The weights of the logistic model with the greatest likelihood, by Newton's method from `start`. The ridge keeps weights small
  * that the observations say little about; it spares the first.
  */
-export function fitLogistic(observations: readonly Observation[], ridge: number, start?: readonly number[]): number[] {
+export function fitLogistic(
+  observations: readonly Observation[],
+  ridge: number,
+  start?: readonly number[],
+): number[] {
   const size = observations[0]?.features.length ?? 0;
   const total = observations.reduce((sum, { weight }) => sum + weight, 0);
   const rows = observations.map(({ features, right, weight }) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fail, failed, ok, type Result } from '../../../protocol/base/result.js';
 import type { Viewer } from '../../../protocol/base/viewer.js';
-import { type MemoryJson, type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
+import { type MemoryRow, memoryJson } from '../../../protocol/memory/memory.js';
 import type { RecallTrace } from '../../../protocol/memory/recall-ledger.js';
 import type { RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
 import { validityMark } from '../../../protocol/memory/validity.js';
@@ -24,11 +24,12 @@ import { attachedOutput, attachedStandards, standardsOf } from './attached-stand
 import { beforeDecay, withinTier } from './decayed-tier.js';
 import { emptyAbove } from './empty-above.js';
 import { observeRecall } from './observe-recall.js';
-import { Passages } from './passage.js';
+import { Passages, type Shown } from './passage.js';
 import { provenanceOf } from './provenance.js';
 import { recallHooks } from './recall-hooks.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
 import { type Reranked, rerank, rowsToRank } from './rerank.js';
+import { sharedTexts, withText } from './shown-texts.js';
 
 /** A memory in the answer of a recall; `content: "none"` leaves its text out. */
 export const recalledMemory = fields.memoryOutput.partial({ content: true }).extend({
@@ -82,7 +83,7 @@ export const memoryRecall = defineOperation({
   ],
   mcp: {
     description:
-      'Remember: look up what is known already about a question or topic, such as what we decided, have seen before, learned or like. Do so before you start or answer. Answers the most relevant memories with a passage each; memory_get reads one whole.',
+      'Remember: look up what is known already about a question or topic, such as what we decided, have seen before, learned or like. Do so before you start or answer. Answers the most relevant memories, short ones whole; a longer one is a passage that ends in [+n], and memory_get reads the n characters left out.',
     defaults: { format: 'toon_compact', verbose_provenance: true },
     toonDefaults: { content: 'passage' },
     omit: ['accept_provenance', 'feature_tier'],
@@ -95,6 +96,7 @@ export const memoryRecall = defineOperation({
     shown: { feature_tier: 'tier' },
     values: { confidence_tier: { high: 'confirmed', medium: 'likely', low: 'ambiguous' } },
     view: 'memories',
+    viewDefaults: { content: 'passage' },
     omit: ['accept_provenance'],
     examples: ['recall "when may we deploy?"'],
   },
@@ -121,10 +123,15 @@ async function recall(call: ReadCall, input: RecallInput) {
   const { attached, tokens: spent } = standards.value;
   const { answer } = found.value;
   const mode = modeOf(found.value);
-  const texts = textsOf(answer.rows, query, input.content);
-  const counted = await tokensWithin(tokens, texts, input.budget_tokens, spent);
+  const texts = textsOf(answer.rows, query, input, spent);
+  const contents = texts.map(({ text: content }) => ({ memory: { content } }));
+  const counted = await tokensWithin(
+    tokens,
+    texts.map(({ text }) => text),
+    input.budget_tokens,
+    spent,
+  );
   if (!counted.ok) return failed(counted.error);
-  const contents = texts.map((content) => ({ memory: { content } }));
   const budget = applyBudget(contents, input.budget_tokens ?? null, counted.value, spent);
   const rows = answer.rows.slice(0, budget.rows.length);
   const memories = await judgedMemories(
@@ -176,23 +183,18 @@ async function recall(call: ReadCall, input: RecallInput) {
   });
 }
 
-/** The text of each row that the caller wants. */
+/** The text of each row that the caller wants; `spent` tokens of the budget are used by other texts. */
 function textsOf(
   rows: readonly { readonly memory: MemoryRow }[],
   query: string,
-  wanted: RecallInput['content'],
-): string[] {
-  if (wanted === 'none') return rows.map(() => '');
-  if (wanted !== 'passage') return rows.map(({ memory }) => memory.content);
-  const passages = new Passages(query);
-  return rows.map(({ memory }) => passages.of(memory.content));
-}
-
-/** A passage has a name of its own, so that it is not taken for the whole text. */
-function withText(json: MemoryJson, text: string, wanted: RecallInput['content']): MemoryJson {
-  if (wanted !== 'passage' && wanted !== 'none') return json;
-  const { content: _, ...rest } = json;
-  return wanted === 'none' ? rest : { ...rest, passage: text };
+  { content: wanted, budget_tokens: budget }: RecallInput,
+  spent: number,
+): readonly Shown[] {
+  if (wanted === 'none') return rows.map(() => ({ text: '', whole: false }));
+  const contents = rows.map(({ memory }) => memory.content);
+  if (wanted !== 'passage') return contents.map((text) => ({ text, whole: true }));
+  const left = budget === undefined ? null : budget - spent;
+  return sharedTexts(new Passages(query), contents, { budget: left, ranked: true });
 }
 
 /** The tokens of the rows as far as the budget goes; without a budget none are counted. */

@@ -8,6 +8,7 @@ import { given } from '../shared/hooked.js';
 import { shownMemories } from '../shared/shown-memories.js';
 import { emptyAbove } from './empty-above.js';
 import { Passages } from './passage.js';
+import { sharedTexts, type TextChoice, textChoice, withText } from './shown-texts.js';
 
 /** Finds memories that contain every word of a query (interface §4.3, GET /search). */
 export const memorySearch = defineOperation({
@@ -20,10 +21,7 @@ export const memorySearch = defineOperation({
     as_agent: fields.namespace.describe('Namespace position from which shared scopes apply').optional(),
     source_uri: fields.sourceUri.describe('Only memories with this source_uri').optional(),
     include_archived: fields.includeArchived.optional(),
-    content: z
-      .enum(['passage', 'full', 'none'])
-      .describe('Text beside each title: the matching passage, the full text, or none')
-      .optional(),
+    content: textChoice.optional(),
     format: fields.format.default('json'),
   }),
   output: z.object({
@@ -119,17 +117,18 @@ const MARKED_QUERY_LENGTH = 512;
 function withTexts<R extends { readonly title: string; readonly content: string }>(
   rows: readonly R[],
   query: string,
-  wanted: 'passage' | 'full' | 'none' | undefined,
+  wanted: TextChoice | undefined,
 ): R[] {
   if (wanted === undefined) return [...rows];
   const passages = new Passages(query.slice(0, MARKED_QUERY_LENGTH));
-  return rows.map((row) => {
-    const { content, ...rest } = row;
-    const score = Math.round(passages.closeness(row.title, content) * 1000) / 1000;
-    if (wanted === 'full') return { ...row, score };
-    return (
-      wanted === 'none' ? { ...rest, score } : { ...rest, score, passage: passages.of(content) }
-    ) as never;
+  const contents = rows.map(({ content }) => content);
+  const texts =
+    wanted === 'passage'
+      ? sharedTexts(passages, contents, { budget: null, ranked: false })
+      : contents.map((text) => ({ text, whole: true }));
+  return rows.map((row, at) => {
+    const score = Math.round(passages.closeness(row.title, row.content) * 1000) / 1000;
+    return { ...withText(row, texts[at]!, wanted), score } as never;
   });
 }
 

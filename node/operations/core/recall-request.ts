@@ -7,6 +7,7 @@ import { RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
 import type { ReadCall } from '../../pipeline/call.js';
 import * as fields from '../../pipeline/fields.js';
 import { kindsOf } from '../shared/filter.js';
+import { textChoice } from './shown-texts.js';
 
 /** Each kind, and the word for all of them. */
 
@@ -57,10 +58,7 @@ export const recallInput = z.object({
     .optional(),
   verbose_provenance: z.boolean().describe('Show confidence tier, freshness and attestation').optional(),
   accept_provenance: z.string().describe('verbose shows provenance').optional(),
-  content: z
-    .enum(['passage', 'full', 'none'])
-    .describe('Text beside each title: the matching passage, the full text, or none')
-    .optional(),
+  content: textChoice.optional(),
   format: fields.format.default('json'),
 });
 

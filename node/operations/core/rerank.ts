@@ -1,9 +1,5 @@
 import type { Instant } from '../../../protocol/base/meanings.js';
-import {
-  RERANK_ROWS_MAX,
-  RERANK_TEXT_CHARACTERS,
-  RERANK_WEIGHT,
-} from '../../../protocol/base/model-limits.js';
+import { RERANK_ROWS_MAX, RERANK_TEXT_TOKENS, RERANK_WEIGHT } from '../../../protocol/base/model-limits.js';
 import { LAPSED_SHARE, validityAt } from '../../../protocol/memory/validity.js';
 import type { Answers } from '../../../protocol/release.js';
 import type { ReadCall } from '../../pipeline/call.js';
@@ -58,8 +54,12 @@ function relevancesOf(
   query: string,
   rows: Ranked['rows'],
 ): Promise<readonly number[] | RerankAbsence> {
-  const passages = new Passages(query, RERANK_TEXT_CHARACTERS);
-  const texts = rows.map(({ memory }) => `${memory.title}\n${passages.of(memory.content)}`);
+  const contents = rows.map(({ memory }) => memory.content);
+  const passages = new Passages(query).of(
+    contents,
+    contents.map(() => RERANK_TEXT_TOKENS),
+  );
+  const texts = rows.map(({ memory }, at) => `${memory.title}\n${passages[at]!.text}`);
   const latestMs = clock.monotonicMs() + settings.rerankerTimeoutMs;
   return reranker.relevances(query, texts, Math.min(deadlineMs, latestMs));
 }

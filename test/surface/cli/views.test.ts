@@ -23,16 +23,32 @@ describe('views', () => {
       row('記憶'.repeat(80)),
       row('🦉'.repeat(90), 'line\n'.repeat(50)),
     ];
+    rows.push(row('wide', '記憶'.repeat(400)), row('code', `${'x'.repeat(500)} y\n    z`));
     for (const columns of [60, 80, 100, 200]) {
-      const text = memoriesView({ mode: 'hybrid' }, rows, { columns, snippets: true });
-      for (const line of text.split('\n')) assert.ok(displayWidth(line) <= columns, `${columns}: ${line}`);
-      assert.match(text, /4 memories, hybrid recall\n$/);
+      for (const texts of ['all', 'line', 'none'] as const) {
+        const text = memoriesView({ mode: 'hybrid' }, rows, { columns, texts });
+        for (const line of text.split('\n')) assert.ok(displayWidth(line) <= columns, `${columns}: ${line}`);
+        assert.match(text, /6 memories, hybrid recall\n$/);
+      }
     }
+  });
+
+  it('show the texts of a recall with their lines, and how to read on', () => {
+    const options = { columns: 60, texts: 'all' } as const;
+    const content = `First line.\n    indented ${'word '.repeat(12)}\n\nlast`;
+    const whole = memoriesView({}, [row('one', content)], options);
+    assert.match(
+      whole,
+      /\n {10}First line\.\n {14}indented(?: word)+\n {14}word(?: word)+\n\n {10}last\n\n1 memory\n$/,
+    );
+    const { content: _, ...rest } = row('two');
+    const part = memoriesView({}, [{ ...rest, passage: 'a part…[+90]' }], options);
+    assert.match(part, /\n {10}a part…\[\+90\]\n\n1 memory\n\[\+n\] counts .*"get" shows the whole text\n$/);
   });
 
   it('name the standards of a recall below the rows', () => {
     const standard = { namespace: 'team', id: 'x', title: 'the rules', content: 'text' };
-    const options = { columns: 80, snippets: false };
+    const options = { columns: 80, texts: 'none' } as const;
     assert.match(
       memoriesView({ standard }, [row('one')], options),
       /1 memory\nstandard of team: the rules\n$/,
@@ -50,7 +66,7 @@ describe('views', () => {
       archive_reason: 'consolidated',
     };
     for (const columns of [60, 100]) {
-      const text = memoriesView({}, [archived], { columns, snippets: false });
+      const text = memoriesView({}, [archived], { columns, texts: 'none' });
       assert.match(text, columns < 80 ? /2026-01-02 +consolidated/ : /2026-01-02 03:04 +consolidated/);
       for (const line of text.split('\n')) assert.ok(displayWidth(line) <= columns, `${columns}: ${line}`);
     }
