@@ -125,12 +125,8 @@ async function recall(call: ReadCall, input: RecallInput) {
   const mode = modeOf(found.value);
   const texts = textsOf(answer.rows, query, input, spent);
   const contents = texts.map(({ text: content }) => ({ memory: { content } }));
-  const counted = await tokensWithin(
-    tokens,
-    texts.map(({ text }) => text),
-    input.budget_tokens,
-    spent,
-  );
+  const plain = texts.map(({ text }) => text);
+  const counted = await tokensWithin(tokens, plain, input.budget_tokens, spent);
   if (!counted.ok) return failed(counted.error);
   const budget = applyBudget(contents, input.budget_tokens ?? null, counted.value, spent);
   const rows = answer.rows.slice(0, budget.rows.length);
@@ -140,12 +136,8 @@ async function recall(call: ReadCall, input: RecallInput) {
   );
   const scores = rows.map((row) => rounded(row.score));
   const decorated = isVerbose(input) ? await provenance(call, memories, viewer) : [];
-  if (session !== null) {
-    recallSessions.add(
-      session,
-      memories.map(({ rid }) => rid),
-    );
-  }
+  const rids = memories.map(({ rid }) => rid);
+  if (session !== null) recallSessions.add(session, rids);
   const used = usedIds(rows);
   observeRecall(
     call,
