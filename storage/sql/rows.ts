@@ -184,9 +184,11 @@ export function standingOf(text: string, at: string): { readonly holds: boolean;
 
 const ORDINARY = Object.freeze({ holds: true, spoken: false });
 
-function laterToSql({ rest, ...later }: LaterMembers): string {
+function laterToSql({ valid_from, valid_until, conversation, turn, rest }: LaterMembers): string {
+  if (valid_from === null && valid_until === null && conversation === null && turn === null)
+    return restToSql(rest);
+  const later = { valid_from, valid_until, conversation, turn };
   const set = Object.entries(later).filter(([, value]) => value !== null);
-  if (set.length === 0) return restToSql(rest);
   return restToSql({ ...rest, ...Object.fromEntries(set) });
 }
 
