@@ -17,6 +17,8 @@ async function seriesOfNode(): Promise<Map<string, Set<string>>> {
   metrics.policyDecision('store', 'ask');
   metrics.modelRequest('auto_tag', { failed: false, tokensIn: 1, tokensOut: 1, ms: 1 });
   metrics.webhookAttempt('ack');
+  const none = { found: 0, weak: 0, none: 0, rows: 0, used: 0 };
+  metrics.recalled({ ...none, found: 1, rows: 2 }, none);
   metrics.setJobs([{ type: 'atomise', state: 'failed', count: 1 }]);
   metrics.mesh.status(meshStatus('peer-a'));
   metrics.mesh.host(0, 0);

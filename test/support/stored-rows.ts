@@ -34,17 +34,20 @@ function textOf(row: SqlRow, { image, later }: KindFacts, read: (member: string)
   return canonicalJson({ ...JSON.parse(String(row['rest'])), ...Object.fromEntries(members) });
 }
 
+/** Members that came later have no columns that are written. */
+const later = (row: SqlRow, { later: missing }: KindFacts, member: string): unknown =>
+  JSON.parse(String(row['rest']))[member] ?? missing[member];
+
 const memoryText = (row: SqlRow): string =>
   textOf(row, MEMORY, (member) => {
     if (member === 'kind') return row['memory_kind'];
+    if (member in MEMORY.later) return later(row, MEMORY, member);
     return JSON_MEMBERS.has(member) ? JSON.parse(String(row[member])) : row[member];
   });
 
 const linkText = (row: SqlRow): string =>
   textOf(row, LINK, (member) => {
-    // Members that came later have no columns that are written.
-    const value =
-      member in LINK.later ? (JSON.parse(String(row['rest']))[member] ?? LINK.later[member]) : row[member];
+    const value = member in LINK.later ? later(row, LINK, member) : row[member];
     return value instanceof Buffer ? value.toString('base64') : value;
   });
 

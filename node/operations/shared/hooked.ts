@@ -13,8 +13,8 @@ export const given = (fields: Readonly<Record<string, unknown>>): Record<string,
  * left out.
  */
 export function textsBeside(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { source_uri, citations, source_span, entity_id, scope } = fields;
-  const said = Object.entries({ source_uri, citations, source_span, entity_id, scope });
+  const { source_uri, citations, source_span, entity_id, scope, conversation } = fields;
+  const said = Object.entries({ source_uri, citations, source_span, entity_id, scope, conversation });
   const isEmpty = (value: unknown) =>
     value === undefined || value === null || (Array.isArray(value) && value.length === 0);
   return Object.fromEntries(said.filter(([, value]) => !isEmpty(value)));

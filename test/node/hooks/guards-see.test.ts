@@ -17,6 +17,7 @@ const TEXTS: Readonly<Record<string, unknown>> = {
   source_uri: `doc:${MARK}`,
   citations: [{ uri: `https://${MARK}.example`, accessed_at: '2026-01-01T00:00:00Z' }],
   entity_id: `ent-${MARK}`,
+  conversation: `chat with ${MARK}`,
 };
 /** Members that hold no text of the caller: words of a list, numbers, instants, and what the service decides by. */
 const WITHOUT_TEXT = new Set([
@@ -34,7 +35,7 @@ const WITHOUT_TEXT = new Set([
     'on_conflict',
   ],
   ...['source_span', 'force', 'detect_conflicts', 'id', 'expected_version', 'signature', 'created_at'],
-  ...['recall_id', 'sign'],
+  ...['recall_id', 'sign', 'turn'],
 ]);
 
 describe('a guard of what is stored', { timeout: 60_000 }, () => {
@@ -66,7 +67,8 @@ describe('a guard of what is stored', { timeout: 60_000 }, () => {
       assert.ok(seen().includes(MARK), seen());
       await node.run('memory_store_bulk', { memories: [{ ...note, title: `${String(note['title'])} 2` }] });
       assert.ok(seen().includes(MARK), seen());
-      if (member === 'entity_id') return;
+      // A memory stays with its entity and in its conversation.
+      if (member === 'entity_id' || member === 'conversation') return;
       await node.run('memory_update', { id: stored.value['id'], [member]: value });
       assert.ok(seen().includes(MARK), seen());
     });
