@@ -84,7 +84,12 @@ describe('the payload of a memory', () => {
   const LOCAL = ['access_count', 'last_accessed_at', 'hlc', 'origin', 'origin_seq', 'seen', 'rest'];
 
   it('is every field but the local counters and the stamps of the header', () => {
-    const held = { valid_from: '2026-01-01T00:00:00.000Z', valid_until: '2027-01-01T00:00:00.000Z' };
+    const held = {
+      valid_from: '2026-01-01T00:00:00.000Z',
+      valid_until: '2027-01-01T00:00:00.000Z',
+      conversation: 'chat',
+      turn: 1,
+    };
     const memory = aMemory({ tags: ['b', 'a'], expires_at: '2026-02-01T00:00:00.000Z', ...held });
     const image = JSON.parse(memoryPayload(memory)) as Record<string, unknown>;
     const expected = Object.keys(memory).filter((key) => !LOCAL.includes(key));

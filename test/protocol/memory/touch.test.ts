@@ -58,7 +58,7 @@ function touched(fields: Partial<MemoryRow>, count = 1) {
 describe('a touch', () => {
   it('counts the access, locally', () => {
     const { value, life, access } = touched({ access_count: 2 });
-    assert.deepEqual(value, { touched: 1, promoted: [] });
+    assert.deepEqual(value, { touched: 1, promoted: [], used: 0 });
     assert.equal(life, undefined);
     assert.deepEqual(access, { mutation: 'count-access', id: 'm1', accessCount: 3, lastAccessedAt: NOW });
   });
@@ -77,7 +77,7 @@ describe('a touch', () => {
   it('skips what is gone or expired, and goes on', () => {
     const rows = [row({ id: 'here' }), row({ id: 'expired', expires_at: NOW })];
     const { value, mutations } = taken(decideOver(touching(1, 'gone', 'expired', 'here'), rows));
-    assert.deepEqual(value, { touched: 1, promoted: [] });
+    assert.deepEqual(value, { touched: 1, promoted: [], used: 0 });
     assert.deepEqual(
       mutations.map((mutation) => 'id' in mutation && mutation.id),
       ['here'],
@@ -166,7 +166,7 @@ describe('the promotion of a touched row', () => {
     assert.equal(touched({ access_count: 3, expires_at: at(90 * DAY) }).life, undefined);
     const before = row({ access_count: 4, expires_at: at(30 * DAY), life_at: at(-60), version: 3 });
     const { value, life, access } = touched(before);
-    assert.deepEqual(value, { touched: 1, promoted: ['m1'] });
+    assert.deepEqual(value, { touched: 1, promoted: ['m1'], used: 0 });
     assert.deepEqual(life, lifeWrite(before, { tier: 'long', expires_at: null }));
     assert.equal(access.accessCount, 5);
   });
