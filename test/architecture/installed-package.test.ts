@@ -124,7 +124,7 @@ describe('the installed package', () => {
     const required = texts.flatMap((text) =>
       [...text.matchAll(/\brequire\d*\(["']((?:@[\w.-]+\/)?[\w.:-]+)/g)].map(([, name]) => name!),
     );
-    const packages = new Set(required.filter((name) => !isBuiltin(name) && !name.startsWith('.')));
+    const packages = new Set(required.filter((name) => !isBuiltin(name) && !/^(\.|node:)/.test(name)));
     const { dependencies, optionalDependencies } = read('package.json');
     assert.deepEqual([...packages].sort(), Object.keys({ ...dependencies, ...optionalDependencies }).sort());
   });
