@@ -12,7 +12,6 @@ import {
 import * as limits from '../../protocol/base/limits.js';
 import { canonicalInstant } from '../../protocol/base/time.js';
 import { characters } from '../../protocol/base/utf8.js';
-import { CONVERSATION_BYTES_MAX, TURN_MAX } from '../../protocol/memory/conversation.js';
 import { KINDS, SCOPES, TIERS } from '../../protocol/memory/memory.js';
 
 /**
@@ -395,19 +394,6 @@ export const words = (bytesMax: number) =>
     .refine((value) => !isBlank(value), 'must not be blank')
     .refine((value) => utf8Length(value) <= bytesMax, `must be at most ${bytesMax} bytes`)
     .refine((value) => !hasControlCharacter(value), 'must not hold control characters');
-
-/** The place of a memory in a conversation (`Spoken`). */
-export const spoken = {
-  conversation: words(CONVERSATION_BYTES_MAX)
-    .describe('Conversation that it is a part of; recall reads the turns around it')
-    .optional(),
-  turn: z
-    .int()
-    .min(0)
-    .max(TURN_MAX)
-    .describe('Its place in that conversation; the time of its creation unless given')
-    .optional(),
-} as const;
 
 /** A namespace for new records; the service's own are refused. */
 export const ordinaryNamespace = namespace.refine(

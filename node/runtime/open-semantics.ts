@@ -32,8 +32,8 @@ export function openSemantics(settings: Settings, store: Store, log: Log): Seman
   const withVectors = (embedder: Embedder, here: boolean) => {
     const { model, dim } = embedder;
     const source = { place: placeOf(settings), model, dim };
-    const seams = { clock: systemClock, scheduler: systemScheduler };
-    const vectors = here ? new VectorsHere(source) : new VectorClient({ ...source, ...seams });
+    const timing = { clock: systemClock, scheduler: systemScheduler };
+    const vectors = here ? new VectorsHere(source) : new VectorClient({ ...source, ...timing });
     return new LocalSemantics(embedder, vectors, store, systemClock);
   };
   const openLocal = ({

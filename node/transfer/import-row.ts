@@ -3,6 +3,7 @@ import * as limits from '../../protocol/base/limits.js';
 import { isBase64OrNull } from '../../protocol/kinds/payload.js';
 import { RELATIONS } from '../../protocol/links/link.js';
 import * as fields from '../pipeline/fields.js';
+import { spoken } from '../pipeline/spoken-fields.js';
 
 const count = z.int().min(0).max(limits.ACCESS_COUNT_MAX);
 const name = z.string().min(1).max(limits.ID_LENGTH_MAX);
@@ -30,7 +31,7 @@ export const importedMemory = {
     expires_at: fields.instant.optional(),
     valid_from: fields.instant.optional(),
     valid_until: fields.instant.optional(),
-    ...fields.spoken,
+    ...spoken,
     metadata: fields.metadata.default({}),
     kind: fields.kind.default('observation'),
     reflection_depth: count.default(0),

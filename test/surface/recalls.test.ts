@@ -197,8 +197,8 @@ describe('what recalls leave', { timeout: 120_000 }, () => {
     };
     await until('the gauges were measured', async () => (await figure('svc_recall_rows_used_total')) >= 3);
     assert.ok((await figure('svc_recall_answers_total{rows="none"}')) >= 6);
-    assert.ok((await figure('svc_recall_answers_total{rows="found"}')) >= 3);
-    assert.ok((await figure('svc_recall_rows_total')) >= 5);
+    assert.ok((await figure('svc_recall_answers_total{rows="found"}')) >= 2);
+    assert.ok((await figure('svc_recall_rows_total')) >= 3, 'each row that was used came');
   });
 
   it('is in no backup and no export', async () => {

@@ -13,6 +13,7 @@ import * as fields from '../../pipeline/fields.js';
 import { defineOperation } from '../../pipeline/operation.js';
 import { aroundOperation } from '../../pipeline/operation-hooks.js';
 import { seenMemory } from '../../pipeline/seen-memories.js';
+import { spoken } from '../../pipeline/spoken-fields.js';
 import { confidenceOfNew } from '../shared/confidence.js';
 import { given, textsBeside } from '../shared/hooked.js';
 import { callersMetadata, ownerByMetadata } from '../shared/metadata-owner.js';
@@ -39,7 +40,7 @@ const input = z.object({
     .describe('When it expires, RFC 3339; its tier says unless given')
     .optional(),
   ...fields.validity,
-  ...fields.spoken,
+  ...spoken,
   metadata: fields.metadata.default({}),
   agent_id: fields.agentId.describe('Author; the caller unless given').optional(),
   scope: fields.scope.optional(),

@@ -68,6 +68,7 @@ export const memoryRecalls = defineOperation({
     count: z.int(),
     memories: z.array(memory).describe('The rows of one recall that the caller may see now').optional(),
     figures: shownFigures.describe('Over all recalls that the caller may list'),
+    truncated: z.literal(true).describe('There are more').optional(),
     ...cursorEnd,
   }),
   effect: 'read',
@@ -119,6 +120,7 @@ export const memoryRecalls = defineOperation({
       count: recalls.length,
       ...rows.value,
       figures: figures.value,
+      ...(next === null ? {} : { truncated: true as const }),
       ...cursor.value.end({ next, nextOffset: null }),
     });
   },
