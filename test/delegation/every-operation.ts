@@ -126,9 +126,9 @@ function isFor(operation: Operation, operations: readonly TokenOperation[], isWh
 
 const pathFields = (path = '') => [...path.matchAll(/\{(\w+)\}/g)].map(([, field]) => [field!, 'x'] as const);
 
-/** What differs from call to call whatever the store holds: reads move counters, expiries and tiers. */
+/** What differs from call to call whatever the store holds. */
 const VOLATILE =
-  /^(?:uptime_secs|now|exported_at|recall_id|score|.*_score|checked_at|access_count|priority|tier|by_tier|last_.*|expires_at|updated_at)$/;
+  /^(?:uptime_secs|now|exported_at|recall_id|score|.*_score|checked_at|access_count|priority|last_.*|expires_at|updated_at)$/;
 const steady = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (name, member: unknown) => (VOLATILE.test(name) ? undefined : member));
 

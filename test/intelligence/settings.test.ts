@@ -162,13 +162,7 @@ model = "small"
     await withDaemon(home, {}, async ({ base }) => {
       await store(home, 'Deploys', {}, 'deploy window deploy window');
       await store(home, 'Sundays', {}, 'the deploy window is on Sundays at two');
-      const recall = await commandsIn(home)(
-        'recall',
-        'which deploy window is on Sundays',
-        '--min-score',
-        '0',
-        '--json',
-      );
+      const recall = await commandsIn(home)('recall', 'which deploy window is on Sundays', '--json');
       assert.equal(recall.code, 0, recall.err);
       const ranked = native.asked.filter(({ path }) => path.endsWith('/rerank'));
       assert.deepEqual([ranked.length > 0, ranked[0]?.body['model']], [true, 'cross']);

@@ -229,7 +229,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       as_of: mostly(fc.constantFrom('2022-01-01T00:00:00Z', '2031-01-01'), 'then'),
       known_at: mostly(fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01'), 'then'),
       tags: fc.constantFrom('red', 'red,blue'),
-      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'then'),
       format: mostly(fc.constant('json'), 'xml'),
     },
     { requiredKeys: [] },
@@ -381,7 +381,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_recall_observations: fc.record(
     {
       consumed: mostly(fc.boolean(), 'maybe'),
-      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
+      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'then'),
       until: fc.constantFrom('2020-01-01T00:00:00Z', '2099-01-01T00:00:00Z'),
       limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
       recall_id: mostly(fc.constant('00000000-0000-4000-8000-000000000000'), 'x'),
@@ -392,10 +392,8 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     {
       outcome: mostly(fc.constantFrom('found', 'weak', 'none'), 'some'),
       used: fc.boolean(),
-      since: mostly(fc.constant('2020-01-01T00:00:00Z'), 'yesterday'),
-      limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
       recall_id: mostly(fc.constant('00000000'), ''),
-      namespace: mostly(fc.constantFrom('a', 'a/**'), ' '),
+      cursor: fc.constantFrom('', 'x'),
     },
     { requiredKeys: [] },
   ),
@@ -410,7 +408,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
     {
       source_id: id,
       max_depth: mostly(fc.integer({ min: 1, max: 5 }), 0, 6),
-      valid_at: mostly(instant, 'yesterday'),
+      valid_at: mostly(instant, 'then'),
       believed_at: instant,
       include_invalidated: fc.boolean(),
       allowed_agents: mostly(fc.subarray(['ai:parity', 'ai:other'], { minLength: 1 }), ['bad agent']),
@@ -422,7 +420,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_kg_timeline: fc.record(
     {
       source_id: id,
-      since: mostly(instant, 'yesterday'),
+      since: mostly(instant, 'then'),
       until: instant,
       believed_at: instant,
       limit: mostly(fc.integer({ min: 1, max: 5 }), 0),
@@ -435,7 +433,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
       target_id: id,
       max_depth: mostly(fc.integer({ min: 1, max: 7 }), 0, 8),
       max_results: mostly(fc.integer({ min: 1, max: 60 }), 0),
-      valid_at: mostly(instant, 'yesterday'),
+      valid_at: mostly(instant, 'then'),
       include_invalidated: fc.boolean(),
     },
     { requiredKeys: ['source_id', 'target_id'] },
@@ -477,7 +475,7 @@ export const INPUTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown
   memory_unsubscribe: fc.record({ id }),
   memory_list_subscriptions: fc.constant({}),
   memory_subscription_replay: fc.record(
-    { subscription_id: id, since: mostly(instant, 'yesterday'), resend: fc.boolean() },
+    { subscription_id: id, since: mostly(instant, 'then'), resend: fc.boolean() },
     { requiredKeys: ['subscription_id', 'since'] },
   ),
   memory_subscription_dlq_list: fc.record(

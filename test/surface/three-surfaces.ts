@@ -71,6 +71,7 @@ const MAKES_A_ROW = new Set([
   'memory_consolidate',
   'memory_notify',
   'memory_share',
+  'memory_skill_register',
   'memory_subscribe',
 ]);
 
