@@ -29,7 +29,7 @@ export const recallInput = z.object({
     .max(1)
     .optional()
     .describe(
-      `Only rows at least this likely to answer, 0 for every row; ${RECALL_MIN_SCORE} unless given, and less for turns of a conversation`,
+      `Only rows at least this likely to answer, 0 for all; ${RECALL_MIN_SCORE} unless given, less for turns of conversations`,
     ),
   tags: fields.tagFilter.optional(),
   since: fields.pastBegin.describe('Only memories created since this RFC 3339 instant').optional(),

@@ -6,9 +6,7 @@ import type { Passages, Shown } from './passage.js';
 /** Which text stands beside each title. */
 export const textChoice = z
   .enum(['passage', 'full', 'none'])
-  .describe(
-    'Text beside each title: a short one whole and of a longer one a passage, the full text, or none',
-  );
+  .describe('Text beside each title: a passage (a short text whole), the full text, or none');
 
 export type TextChoice = z.output<typeof textChoice>;
 
