@@ -63,6 +63,8 @@ export interface RecallRequest extends RecallFilter {
   readonly minScore?: number;
   /** Cuts by the score that belongs to the weights, and marks the nearest rows as weak where none passes. */
   readonly cut?: 'default';
+  /** True also answers the rows below the cut: a reranker orders them before they are dropped. */
+  readonly below?: boolean;
   /** Rows that the caller's session has already recalled; they get a small boost. */
   readonly recalled?: readonly number[];
   /** Days after which recency halves, by tier; `none` ranks without recency; absent for the default. */
@@ -80,9 +82,11 @@ export interface RankedRow {
   /** How likely the row answers the query, 0 to 1; descending. */
   readonly score: number;
   readonly foundBy: FoundBy;
-  /** True for a row that did not pass the cut and came all the same, because none did. */
-  readonly weak: boolean;
+  readonly cut: RowCut;
 }
+
+/** How a place of an answer stands to the cut; a weak row did not pass it and came all the same, because none did. */
+export type RowCut = 'passes' | 'weak' | 'below';
 
 /** What a row has of a query: its words, its meaning, both, or neither but neighbours that do. */
 export type FoundBy = 'words' | 'meaning' | 'both' | 'neighbours';

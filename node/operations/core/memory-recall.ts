@@ -28,7 +28,7 @@ import { Passages, type Shown } from './passage.js';
 import { provenanceOf } from './provenance.js';
 import { recallHooks } from './recall-hooks.js';
 import { type RecallInput, recallInput, recallScope, sessionOf } from './recall-request.js';
-import { type Reranked, rerank, rowsToRank } from './rerank.js';
+import { asksReranker, type Reranked, rerank, rowsToRank } from './rerank.js';
 import { sharedTexts, withText } from './shown-texts.js';
 
 /** A memory in the answer of a recall; `content: "none"` leaves its text out. */
@@ -151,7 +151,7 @@ async function recall(call: ReadCall, input: RecallInput) {
   return ok({
     memories: memories.map((memory, index) => {
       const shown = withText(memoryJson(memory), texts[index]!, input.content);
-      const weak = rows[index]!.weak ? { weak: true } : {};
+      const weak = rows[index]!.cut === 'weak' ? { weak: true } : {};
       const found = isVerbose(input) ? { found_by: rows[index]!.foundBy } : {};
       return {
         ...shown,
@@ -222,6 +222,7 @@ async function rank(call: ReadCall, input: RecallInput, { query, viewer, recalle
     limit,
     // Who names a least score gets no row below it.
     ...(input.min_score === undefined ? { cut: 'default' } : { minScore: input.min_score }),
+    ...(asksReranker(call, input) ? { below: true } : {}),
     recalled,
     recency: recencyOf(call.services.settings),
     viewer,
@@ -310,7 +311,7 @@ function noteOf(
   if (first === undefined) {
     const below = `; ${belowMinScore} scored below ${minScoreOf(input)}, and min_score 0 returns them`;
     notes.push(`no memory answers this${belowMinScore === 0 ? '' : below}`);
-  } else if (first.weak) {
+  } else if (first.cut === 'weak') {
     notes.push('no memory surely answers this; the rows are weak, the nearest that there are');
   }
   return notes.length === 0 ? {} : { note: notes.join('; ') };
@@ -355,7 +356,7 @@ function traceOf(
   return {
     ...{ query, namespace, below: belowMinScore },
     wordsOnly: typeof evidence === 'string' ? evidence : null,
-    weak: rows[0]?.weak === true,
+    weak: rows[0]?.cut === 'weak',
     tookMs: Math.max(0, Math.round(services.clock.nowMs() - nowMs)),
   };
 }

@@ -26,8 +26,8 @@ export const rowsToRank = (call: ReadCall, input: RecallInput, limit: number): n
 
 /**
  * The rows in the order that ranking and reranker have together, at most `limit`; the order of the ranking where the reranker
- * does not answer in time. The scores keep their places, so they descend and say how likely the answer is: the model only says
- * which row comes first.
+ * does not answer in time. Scores and the cut keep their places: the model says which row comes first, also of those below the
+ * cut, and not how likely one answers.
  */
 export async function rerank(
   call: ReadCall,
@@ -37,7 +37,7 @@ export async function rerank(
 ): Promise<Reranked> {
   const cut = (rows: Ranked['rows']): Ranked => ({
     ...answer,
-    rows: rows.slice(0, limit),
+    rows: rows.filter(({ cut: place }) => place !== 'below').slice(0, limit),
     truncated: answer.truncated && rows.length < limit,
   });
   const first = answer.rows.slice(0, RERANK_ROWS_MAX);
@@ -73,5 +73,5 @@ function blended(rows: Ranked['rows'], relevances: readonly number[], instant: I
       RERANK_WEIGHT * relevances[at]! * (validityAt(row.memory, instant) === 'valid' ? 1 : LAPSED_SHARE),
   }));
   const ordered = weighed.sort((left, right) => right.blend - left.blend);
-  return ordered.map(({ row }, at) => ({ ...row, score: rows[at]!.score }));
+  return ordered.map(({ row }, at) => ({ ...row, score: rows[at]!.score, cut: rows[at]!.cut }));
 }

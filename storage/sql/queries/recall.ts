@@ -31,8 +31,8 @@ export function readRanked(
     ...ranked,
     ...leftOut,
     rows: rows.map((memory) => {
-      const { score = 0, foundBy = 'neighbours', weak = false } = byRid.get(memory.rid) ?? {};
-      return { memory, score, foundBy, weak };
+      const { score = 0, foundBy = 'neighbours', cut = 'below' } = byRid.get(memory.rid) ?? {};
+      return { memory, score, foundBy, cut };
     }),
     truncated,
   };

@@ -2,7 +2,12 @@ import { VECTOR_CANDIDATES_MAX } from '../../../protocol/base/limits.js';
 import { confidenceTierOf } from '../../../protocol/memory/confidence.js';
 import type { RankedMemories, SearchMemories } from '../../../protocol/memory/queries.js';
 import { isFiltered } from '../../../protocol/memory/recall-filter.js';
-import type { RankedRow, RecallRequest, VectorEvidence } from '../../../protocol/memory/recall-request.js';
+import type {
+  RankedRow,
+  RecallRequest,
+  RowCut,
+  VectorEvidence,
+} from '../../../protocol/memory/recall-request.js';
 import { type LexicalEvidence, LexicalScorer } from '../../../protocol/ranking/lexical.js';
 import {
   leastScore,
@@ -161,35 +166,36 @@ class Recall {
     // Every row is judged; filters remove rows from the answer and never change its order.
     const judged = this.#judged();
     const passing = judged.filter(({ rid }) => this.#passes(rid)).slice(0, this.#request.limit);
-    const rows = this.#kept(
-      passing.map((row): RankedRow & { readonly least: number } => ({
+    const cuts = this.#cutsOf(passing);
+    const rows = passing.map(
+      (row, at): RankedRow => ({
         rid: row.rid,
         score: likelihood(row.odds),
         foundBy: foundByOf(this.#scored.get(row.rid)?.evidence, row.deviations),
-        weak: false,
-        least: leastScore(row.sort, isAnswered(passing)),
-      })),
+        cut: cuts[at]!,
+      }),
     );
+    const above = rows.filter(({ cut }) => cut !== 'below');
     return {
-      rows,
+      rows: this.#request.below === true ? rows : above,
       mode: this.#cosines === null ? 'keyword' : 'hybrid',
       // Counts only rows that the viewer may see: other counts would reveal words in hidden rows.
       candidates: { fts: this.#usable(), vector: hits.filter(({ rid }) => this.#passes(rid)).length },
       confidenceFilteredOut: judged.filter(({ rid }) => this.#isUnsure(rid)).length,
-      belowMinScore: passing.length - rows.length,
+      belowMinScore: rows.length - above.length,
       blendWeight: this.#cosines === null ? null : 1 - this.#judge.explained(this.#scored),
     };
   }
 
-  /** The rows that pass the cut; where none passes the default one, the best ones near it. */
-  #kept(rows: readonly (RankedRow & { readonly least: number })[]): readonly RankedRow[] {
+  /** How each row stands to the cut; where none passes the default one, the best ones near it are weak. */
+  #cutsOf(rows: readonly JudgedRow[]): readonly RowCut[] {
     const { minScore = 0, cut } = this.#request;
-    const plain = ({ least: _least, ...row }: RankedRow & { readonly least: number }): RankedRow => row;
-    if (cut !== 'default') return rows.filter(({ score }) => score >= minScore).map(plain);
-    const kept = rows.filter(({ score, least }) => score >= least);
-    if (kept.length > 0) return kept.map(plain);
-    const weak = rows.slice(0, WEAK_ROWS).filter(({ score }) => score >= WEAK_MIN_SCORE);
-    return weak.map((row) => ({ ...plain(row), weak: true }));
+    const answered = isAnswered(rows);
+    const leastOf = ({ sort }: JudgedRow) => (cut === 'default' ? leastScore(sort, answered) : minScore);
+    const cuts = rows.map((row): RowCut => (likelihood(row.odds) >= leastOf(row) ? 'passes' : 'below'));
+    if (cut !== 'default' || cuts.includes('passes')) return cuts;
+    const isWeak = ({ odds }: JudgedRow, at: number) => at < WEAK_ROWS && likelihood(odds) >= WEAK_MIN_SCORE;
+    return rows.map((row, at) => (isWeak(row, at) ? 'weak' : 'below'));
   }
 
   /** What the fit of the weights reads. */
