@@ -25,7 +25,8 @@ describe('a token over MCP', () => {
   let inside: string;
   before(async () => {
     node = await TokenNode.start('token-mcp');
-    inside = await node.store('team/alpha', 'inside', {}, HELPER);
+    // A memory that reads do not promote, so that what is read twice answers the same.
+    inside = await node.store('team/alpha', 'inside', { tier: 'long' }, HELPER);
     outside = await node.store('secret', `${OUTSIDE} secret`, {}, HELPER);
     team = await node.mint({ namespaces: ['team/**'], operations: ['read', 'write'] });
   });

@@ -208,6 +208,7 @@ describe('the ledger of recalls', { timeout: 60_000 }, () => {
     );
     // As many recalls as the ledger holds, of which only the last one is there.
     one.db.exec(`UPDATE recall_observations SET seq = ${OBSERVATIONS_MAX} WHERE recall_id = 'r3'`);
+    one.db.setLastNumber('recall_observations', 'seq', OBSERVATIONS_MAX);
     await record('r4', 'r5');
     assert.deepEqual(ids(), ['r3', 'r4', 'r5']);
     await one.store.close();

@@ -108,7 +108,7 @@ describe('what recalls leave', { timeout: 120_000 }, () => {
 
   it('is seen by its agent and by admins, without memories that they may not see', async () => {
     const own = await store('own ferry', { scope: 'private' });
-    const asked = await recall('own ferry');
+    const asked = await recall('own ferry', { min_score: 0 });
     assert.deepEqual((await listed('', 'ai:bob')).recalls, []);
     assert.equal((await call('GET', `/recalls?recall_id=${asked}`, undefined, 'ai:bob')).status, 404);
     assert.equal((await call('GET', '/recalls?agent_id=ai:alice', undefined, 'ai:bob')).status, 403);
@@ -197,8 +197,8 @@ describe('what recalls leave', { timeout: 120_000 }, () => {
     };
     await until('the gauges were measured', async () => (await figure('svc_recall_rows_used_total')) >= 3);
     assert.ok((await figure('svc_recall_answers_total{rows="none"}')) >= 6);
-    assert.ok((await figure('svc_recall_answers_total{rows="found"}')) >= 2);
-    assert.ok((await figure('svc_recall_rows_total')) >= 3, 'each row that was used came');
+    assert.ok((await figure('svc_recall_answers_total{rows="found"}')) >= 3);
+    assert.ok((await figure('svc_recall_rows_total')) >= 5);
   });
 
   it('is in no backup and no export', async () => {
