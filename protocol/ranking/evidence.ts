@@ -122,14 +122,18 @@ export function featuresOf(
   const relative = row.lexical - answer.lexical.beside(row.lexical);
   const other = answer.together.beside(row.together);
   const led = query.explained / Math.max(1e-9, answer.lexical.first);
-  const features = [
-    ...[1, row.together, row.together ** 2, words, words ** 2, Math.log1p(row.lexical), row.covered],
-    ...[row.titled, row.names, asks, asks * row.lexical, Math.log1p(row.letters) / 5],
-    ...[Math.log1p(row.near), Math.log1p(row.adjacent), Math.log1p(row.phrases)],
-    ...[query.unknown, query.unknownNames, query.names, query.terms / 10, Math.log1p(query.rows) / 10],
-    ...[query.explained, row.lexical * led, relative, Math.min(0, relative)],
-    ...[row.together - other, Math.min(0, row.together - other), other],
-  ];
+  const features = [1, row.together, row.together ** 2, words, words ** 2, Math.log1p(row.lexical)];
+  features.push(row.covered, row.titled, row.names, asks, asks * row.lexical, Math.log1p(row.letters) / 5);
+  features.push(Math.log1p(row.near), Math.log1p(row.adjacent), Math.log1p(row.phrases));
+  features.push(
+    query.unknown,
+    query.unknownNames,
+    query.names,
+    query.terms / 10,
+    Math.log1p(query.rows) / 10,
+  );
+  features.push(query.explained, row.lexical * led, relative, Math.min(0, relative));
+  features.push(row.together - other, Math.min(0, row.together - other), other);
   if (meaning) addMeaning(features, row, query, answer);
   if (sort === 'turn') for (const one of row.neighbours) addNeighbour(features, one, led, meaning);
   return features;

@@ -225,9 +225,13 @@ export class PairWeights {
   readonly #weights: RankingWeights;
 
   /** `rows` counts the candidates, and those with no word of the query that are not listed. */
-  constructor(candidates: readonly LexicalEvidence[], rows: number, weights: RankingWeights) {
+  constructor(
+    candidates: readonly { readonly evidence: LexicalEvidence }[],
+    rows: number,
+    weights: RankingWeights,
+  ) {
     this.#weights = weights;
-    for (const candidate of candidates) {
+    for (const { evidence: candidate } of candidates) {
       countBits(candidate.near, this.#near);
       countBits(candidate.adjacent, this.#adjacent);
       countBits(candidate.phrases, this.#phrases);

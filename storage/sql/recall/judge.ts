@@ -47,6 +47,17 @@ export interface Beside {
   readonly after: readonly number[];
 }
 
+/** What was read to judge by. */
+export interface Read {
+  readonly scored: ReadonlyMap<number, Scored>;
+  readonly cosines: CosineReader | null;
+  readonly beside: ReadonlyMap<number, Beside>;
+  /** Neighbours without a word of the query, which were not read. */
+  readonly unread: number;
+}
+
+type Take = (row: LoadedRow, sort: RowSort, features: readonly number[], deviations: number | null) => void;
+
 /** How many turns to each side of a turn are read. */
 export const NEIGHBOURS = 2;
 const NOBODY: Neighbours = Array.from({ length: 2 * NEIGHBOURS }, () => null);
@@ -103,93 +114,74 @@ export class Judge {
     return Math.min(1, (covered * this.#share) / this.#asked.weights.explainedFully);
   }
 
-  /** The rows, the likeliest first. `unread` counts neighbours without a word of the query that were not read. */
-  judge(
-    scored: ReadonlyMap<number, Scored>,
-    cosines: CosineReader | null,
-    beside: ReadonlyMap<number, Beside>,
-    unread: number,
-  ): JudgedRow[] {
+  /** The rows, the likeliest first. */
+  judge(read: Read): JudgedRow[] {
     const judged: JudgedRow[] = [];
     const { weights, nowMs, recalled, today } = this.#asked;
-    this.#each(scored, cosines, beside, unread, (rid, sort, features, deviations) => {
-      const { row } = scored.get(rid)!;
-      const { tier, priority, confidence } = row;
-      const ageDays = Math.max(0, (nowMs - Date.parse(row.createdAt)) / 86_400_000);
+    const meaning = read.cosines !== null;
+    this.#each(read, ({ rid, tier, priority, confidence, createdAt, holds }, sort, features, deviations) => {
+      const ageDays = Math.max(0, (nowMs - Date.parse(createdAt)) / 86_400_000);
       const boost = boostOf({ tier, priority, confidence, ageDays, recalled: recalled.has(rid) }, weights);
-      const odds =
-        logOdds(features, sort, cosines !== null) + boost - (row.holds || !today ? 0 : LAPSED_ODDS);
+      const odds = logOdds(features, sort, meaning) + boost - (holds || !today ? 0 : LAPSED_ODDS);
       judged.push({ rid, odds, sort, deviations });
     });
     return judged.sort((left, right) => right.odds - left.odds || right.rid - left.rid);
   }
 
   /** The features of the rows, for the fit. */
-  features(
-    scored: ReadonlyMap<number, Scored>,
-    cosines: CosineReader | null,
-    beside: ReadonlyMap<number, Beside>,
-    unread: number,
-  ): JudgedFeatures[] {
+  features(read: Read): JudgedFeatures[] {
     const all: JudgedFeatures[] = [];
-    this.#each(scored, cosines, beside, unread, (rid, sort, features) => all.push({ rid, sort, features }));
+    this.#each(read, ({ rid }, sort, features) => all.push({ rid, sort, features }));
     return all;
   }
 
-  #each(
-    scored: ReadonlyMap<number, Scored>,
-    cosines: CosineReader | null,
-    beside: ReadonlyMap<number, Beside>,
-    unread: number,
-    take: (rid: number, sort: RowSort, features: readonly number[], deviations: number | null) => void,
-  ): void {
-    const { postings, rows } = this.#asked;
+  #each(read: Read, take: Take): void {
+    const { scored, cosines } = read;
+    const { postings, weights } = this.#asked;
     const all = [...scored.values()];
-    const pairs = new PairWeights(
-      all.map(({ evidence }) => evidence),
-      all.length + unread,
-      this.#asked.weights,
-    );
-    const evidence = new Map<number, RowEvidence>();
-    const lexicalOf = new Map(
-      all.map((one) => [one.row.rid, pairs.score(one.evidence) * this.#share] as const),
-    );
+    const pairs = new PairWeights(all, all.length + read.unread, weights);
+    const lexicalOf = (one: Scored | undefined) =>
+      one === undefined ? 0 : pairs.score(one.evidence) * this.#share;
+    const rows: LoadedRow[] = [];
+    const evidence: RowEvidence[] = [];
     for (const one of all) {
-      const { rid } = one.row;
-      const lexical = lexicalOf.get(rid) ?? 0;
+      const { rid, spoken } = one.row;
+      const lexical = lexicalOf(one);
       const deviations = cosines?.deviations(rid) ?? null;
       // A row without a word of the query needs its own vector.
       if (lexical === 0 && deviations === null) continue;
-      evidence.set(rid, {
+      const beside = spoken ? read.beside.get(rid) : undefined;
+      rows.push(one.row);
+      evidence.push({
         ...this.#ownEvidence(one, lexical, postings.rarest),
         deviations,
         standing: cosines?.standing(rid) ?? null,
-        neighbours: this.#neighboursOf(one, scored, lexicalOf, cosines, beside.get(rid)),
+        neighbours: beside === undefined ? NOBODY : this.#neighboursOf(one, read, lexicalOf, beside),
       });
     }
-    const answer = new AnswerEvidence(evidence.values());
-    const query = this.#queryEvidence(scored, rows);
-    for (const [rid, one] of evidence) {
-      const sort = sortOf(scored.get(rid)!.row.spoken, one.letters);
-      take(rid, sort, featuresOf(one, query, answer, sort, cosines !== null), one.deviations);
+    const answer = new AnswerEvidence(evidence);
+    const query = this.#queryEvidence(scored);
+    for (const [at, one] of evidence.entries()) {
+      const sort = sortOf(rows[at]!.spoken, one.letters);
+      take(rows[at]!, sort, featuresOf(one, query, answer, sort, cosines !== null), one.deviations);
     }
   }
 
-  #queryEvidence(scored: ReadonlyMap<number, Scored>, rows: number): QueryEvidence {
+  #queryEvidence(scored: ReadonlyMap<number, Scored>): QueryEvidence {
     return {
       unknown: this.#unknown,
       unknownNames: this.#unknownNames,
       names: this.#names,
       terms: this.#asked.analysis.terms.length,
-      rows,
+      rows: this.#asked.rows,
       explained: this.explained(scored),
     };
   }
 
   #ownEvidence({ row, evidence, asks }: Scored, lexical: number, rarest: number) {
     let names = 0;
-    for (const [term, weight] of this.#named.entries()) {
-      if (weight > 0 && term < 31 && (evidence.terms & (1 << term)) !== 0) names += weight;
+    for (let rest = evidence.terms; rest !== 0; rest &= rest - 1) {
+      names += this.#named[31 - Math.clz32(rest & -rest)] ?? 0;
     }
     return {
       lexical,
@@ -207,25 +199,22 @@ export class Judge {
   }
 
   #neighboursOf(
-    { row, evidence }: Scored,
-    scored: ReadonlyMap<number, Scored>,
-    lexicalOf: ReadonlyMap<number, number>,
-    cosines: CosineReader | null,
-    beside: Beside | undefined,
+    { evidence }: Scored,
+    { scored, cosines }: Read,
+    lexicalOf: (one: Scored | undefined) => number,
+    { before, after }: Beside,
   ): Neighbours {
-    if (!row.spoken || beside === undefined) return NOBODY;
     const one = (rid: number | undefined): NeighbourEvidence | null => {
       if (rid === undefined) return null;
       const other = scored.get(rid);
       return {
-        lexical: lexicalOf.get(rid) ?? 0,
+        lexical: lexicalOf(other),
         covered: (other?.evidence.covered ?? 0) * this.#share,
         fresh: other === undefined ? 1 : 1 - this.#repeated(evidence, other.evidence),
         deviations: cosines?.deviations(rid) ?? null,
         asks: other?.asks === true,
       };
     };
-    const { before, after } = beside;
     return [one(before[0]), one(before[1]), one(after[0]), one(after[1])];
   }
 

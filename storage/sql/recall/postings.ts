@@ -64,6 +64,8 @@ const frequencies = new WeakMap<Connection, Map<string, Frequency>>();
 export interface Postings {
   /** Rows with a word of the query: the most telling words first, then the newest rows first. */
   readonly rids: readonly number[];
+  /** How many of them have words of at least `STRONG_SHARE` of the weight of the first one's. */
+  readonly strong: number;
   /** The weight of each term. */
   readonly idf: Float64Array;
   /** The weight of each term as evidence: that of a scope of at least `TELLING_ROWS_MIN` rows. */
@@ -248,13 +250,14 @@ export class PostingsReader {
       listed.push(word);
       together += rids.length;
     }
+    const informative = ascending.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
     if (listed.length === 0) {
-      const informative = common.reduce((sum, word) => sum + (idf[word.index] ?? 0), 0) >= INFORMATIVE_MIN;
       const rids = informative
         ? this.#commonRows(common, idf, requested)
         : this.#anyRows(common, Math.min(requested, limit * UNINFORMATIVE_SHARE));
       return {
         rids,
+        strong: rids.length,
         idf,
         telling,
         rarest,
@@ -265,8 +268,10 @@ export class PostingsReader {
         all: false,
       };
     }
+    const ordered = byWeight(masks, idf);
     return {
-      rids: byWeight(masks, idf),
+      rids: ordered.rids,
+      strong: informative ? ordered.strong : limit * UNINFORMATIVE_SHARE,
       idf,
       telling,
       rarest,
@@ -297,28 +302,19 @@ export class PostingsReader {
       add(masks, this.#listSince(expression, oldest, COMMON_LISTED_ROWS), word.index);
     }
     for (const word of telling) add(masks, found, word.index);
-    return byWeight(masks, idf);
+    return byWeight(masks, idf).rids;
   }
 
   /** Rows for words that are in nearly every row: the newest. */
   #anyRows(common: readonly Word[], limit: number): number[] {
     const rarest = common[0];
     if (rarest === undefined) return [];
-    if (this.#restriction === null && rarest.rows >= this.#scope.rows * EVERYWHERE) {
-      return this.#newestRows(limit);
-    }
-    return this.#list(allOf(this.#within, rarest.expression), limit);
-  }
-
-  #newestRows(limit: number): number[] {
-    const { namespaces } = this.#scope;
-    const sql = 'SELECT rid FROM memories ORDER BY rid DESC LIMIT ?';
-    if (namespaces === null) return statement(this.#database, sql, 'pluck').all(limit) as number[];
-    const scoped = 'SELECT rid FROM memories WHERE ns_id = ? ORDER BY rid DESC LIMIT ?';
-    const rids = namespaces.flatMap(
-      (id) => statement(this.#database, scoped, 'pluck').all(id, limit) as number[],
-    );
-    return rids.sort((left, right) => right - left).slice(0, limit);
+    const everywhere = this.#restriction === null && rarest.rows >= this.#scope.rows * EVERYWHERE;
+    if (!everywhere) return this.#list(allOf(this.#within, rarest.expression), limit);
+    if (this.#within !== null) return this.#list(this.#within, limit);
+    return statement(this.#database, 'SELECT rid FROM memories ORDER BY rid DESC LIMIT ?', 'pluck').all(
+      limit,
+    ) as number[];
   }
 
   /** The newest rows with any word of the query, for use when filters have left too few. */
@@ -327,6 +323,9 @@ export class PostingsReader {
     return allOf(this.#within, `(${any})`);
   }
 }
+
+/** Rows with less than this share of the weight of the first row's words hardly ever answer. */
+const STRONG_SHARE = 0.4;
 
 /** Only this many terms are distinguished when rows are listed; 30 bits fit a small integer. */
 const MASK_BITS = 30;
@@ -339,7 +338,10 @@ function add(masks: Map<number, number>, rids: readonly number[], term: number):
 /**
  * Orders rows by the sum of the weights of their words; there are few distinct sums, so it does not sort single rows.
  */
-function byWeight(masks: ReadonlyMap<number, number>, idf: Float64Array): number[] {
+function byWeight(
+  masks: ReadonlyMap<number, number>,
+  idf: Float64Array,
+): { readonly rids: number[]; readonly strong: number } {
   const groups = new Map<number, number[]>();
   for (const [rid, mask] of masks) {
     const group = groups.get(mask);
@@ -355,5 +357,9 @@ function byWeight(masks: ReadonlyMap<number, number>, idf: Float64Array): number
   };
   const ordered = [...groups].map(([mask, rids]) => ({ weight: weightOf(mask), rids }));
   ordered.sort((left, right) => right.weight - left.weight);
-  return ordered.flatMap(({ rids }) => rids.sort((left, right) => right - left));
+  const least = (ordered[0]?.weight ?? 0) * STRONG_SHARE;
+  return {
+    rids: ordered.flatMap(({ rids }) => rids.sort((left, right) => right - left)),
+    strong: ordered.reduce((sum, { weight, rids }) => (weight >= least ? sum + rids.length : sum), 0),
+  };
 }

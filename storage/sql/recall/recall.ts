@@ -22,7 +22,15 @@ import type { Connection } from '../connection.js';
 import { CosineReader } from './cosines.js';
 import { tagExpression } from './filters.js';
 import { foundByOf } from './found-by.js';
-import { type Beside, Judge, type JudgedFeatures, type JudgedRow, NEIGHBOURS, type Scored } from './judge.js';
+import {
+  type Beside,
+  Judge,
+  type JudgedFeatures,
+  type JudgedRow,
+  NEIGHBOURS,
+  type Read,
+  type Scored,
+} from './judge.js';
 import { type Postings, PostingsReader, WIDENED_ROWS } from './postings.js';
 import { type LoadedRow, RowReader } from './rows.js';
 import { scopeOf } from './scope.js';
@@ -115,6 +123,8 @@ class Recall {
   readonly #scorer: LexicalScorer;
   readonly #analysis;
   readonly #readMax: number;
+  /** Rows of the list that are read at once. */
+  readonly #readFirst: number;
   /** The only rows with a word of the query, when they are few enough to know them all. */
   readonly #worded: ReadonlySet<number> | null;
   readonly #scored = new Map<number, Scored>();
@@ -138,6 +148,7 @@ class Recall {
       scope.namespaces?.length === 0
         ? {
             rids: [],
+            strong: 0,
             idf: new Float64Array(this.#analysis.terms.length),
             telling: new Float64Array(this.#analysis.terms.length),
             rarest: 1,
@@ -158,7 +169,9 @@ class Recall {
       today: (request.asOf ?? null) === null,
     });
     this.#load(this.#rows.titled(request.query.trim()));
-    this.#load(this.#postings.rids.slice(0, this.#readMax));
+    const strong = Math.max(request.limit * 2, READ_ROWS_MIN, this.#postings.strong);
+    this.#readFirst = Math.min(this.#readMax, strong);
+    this.#load(this.#postings.rids.slice(0, this.#readFirst));
   }
 
   run(vectors: VectorEvidence | null): RankedMemories {
@@ -203,13 +216,17 @@ class Recall {
     this.#examine(vectors);
     const judged = this.#judged();
     const places = new Map(judged.map(({ rid }, place) => [rid, place]));
-    const features = this.#judge.features(this.#scored, this.#cosines, this.#beside, this.#wordless);
+    const features = this.#judge.features(this.#read(this.#wordless));
     return features.toSorted((one, other) => places.get(one.rid)! - places.get(other.rid)!);
+  }
+
+  #read(unread: number): Read {
+    return { scored: this.#scored, cosines: this.#cosines, beside: this.#beside, unread };
   }
 
   /** The likeliest first; a memory whose title is the query comes before all others. */
   #judged(): JudgedRow[] {
-    const rows = this.#judge.judge(this.#scored, this.#cosines, this.#beside, this.#wordless);
+    const rows = this.#judge.judge(this.#read(this.#wordless));
     const query = sameTitleKey(this.#request.query);
     // Such a row has all words of the query.
     const asked = this.#postings.idf.reduce((sum, weight) => sum + weight, 0) * ALL_WORDS;
@@ -285,7 +302,7 @@ class Recall {
   #widen(): void {
     if (this.#analysis.terms.length === 0) return;
     const { limit } = this.#request;
-    let from = this.#readMax;
+    let from = this.#readFirst;
     for (let step = 0; step < WIDENINGS_MAX && this.#usable() < limit; step++) {
       if (from >= this.#postings.rids.length) break;
       const until = from + this.#readMax * 2 ** (step + 1);
@@ -342,7 +359,7 @@ class Recall {
   #likelyTurns(): number[] {
     const isTurn = (rid: number) => this.#scored.get(rid)!.row.spoken;
     if (![...this.#scored.keys()].some(isTurn)) return [];
-    const judged = this.#judge.judge(this.#scored, this.#cosines, this.#beside, 0);
+    const judged = this.#judge.judge(this.#read(0));
     const turns = judged.filter(({ sort }) => sort === 'turn').map(({ rid }) => rid);
     return turns.slice(0, this.#request.limit + CONTEXT_ROWS);
   }

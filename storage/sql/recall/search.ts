@@ -113,11 +113,7 @@ function rank(
     lapsed: now !== null && !standingOf(rest, now).holds ? 1 : 0,
     evidence: scorer.score(title, content, tags),
   }));
-  const pairs = new PairWeights(
-    found.map(({ evidence }) => evidence),
-    found.length,
-    RANKING_WEIGHTS,
-  );
+  const pairs = new PairWeights(found, found.length, RANKING_WEIGHTS);
   return found
     .map(({ rid, lapsed, evidence }) => ({ rid, lapsed, score: pairs.score(evidence) }))
     .sort((left, right) => left.lapsed - right.lapsed || right.score - left.score || right.rid - left.rid)

@@ -20,9 +20,9 @@ function bestOf(query: string, texts: readonly string[]): string | undefined {
   const analysis = analyseQuery(query);
   const idf = new Float64Array(analysis.terms.length).fill(1);
   const scorer = new LexicalScorer(analysis, { idf, telling: idf }, 10, RANKING_WEIGHTS);
-  const evidence = texts.map((text) => scorer.score('', text, ''));
+  const evidence = texts.map((text) => ({ evidence: scorer.score('', text, '') }));
   const weights = new PairWeights(evidence, evidence.length, RANKING_WEIGHTS);
-  const scores = evidence.map((row) => weights.score(row));
+  const scores = evidence.map((row) => weights.score(row.evidence));
   return texts[scores.indexOf(Math.max(...scores))];
 }
 
