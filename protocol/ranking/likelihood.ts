@@ -5,11 +5,19 @@ import { FITTED } from './fitted-weights.js';
  * A row that is less likely to answer is left out of an answer, whatever the first row is. The evidence of a conversation is
  * spread over its turns, so one turn holds it seldom: there the cut is lower, unless a memory that stands for itself answers.
  */
-export const RECALL_MIN_SCORE = 0.25;
+export const RECALL_MIN_SCORE = 0.3;
 export const SPOKEN_MIN_SCORES = { turn: 0.01, conversation: 0.03 } as const;
-/** Where no row passes, so many of those that are near the cut are returned as weak. */
+/** An answer whose first row is less likely is doubtful. */
+export const SURE_MIN_SCORE = 0.5;
+/** So many rows of a doubtful answer are returned, those that did not pass as weak. */
 export const WEAK_ROWS = 3;
-export const WEAK_MIN_SCORE = 0.1;
+const WEAK_MIN_SCORE = 0.05;
+/** A weak row is not much less likely than the first one. */
+const WEAK_SHARE = 0.25;
+
+/** The least score of a weak row behind a first one; null where the answer is not doubtful. */
+export const leastWeakScore = (first: number): number | null =>
+  first >= SURE_MIN_SCORE ? null : Math.max(WEAK_MIN_SCORE, first * WEAK_SHARE);
 
 /** The least score of a row of an answer by default; `answered` when a memory that stands for itself passes its own. */
 export const leastScore = (sort: RowSort, answered: boolean): number =>

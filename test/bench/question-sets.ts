@@ -27,6 +27,11 @@ export interface QuestionSet {
   readonly sort: string;
   /** False for a set that no weight is fitted to. */
   readonly fitted: boolean;
+  /**
+   * How its questions are asked: plainly, as people ask who know what they stored, or hard on purpose: many paraphrases without
+   * a common word, and questions without an answer in the words of notes.
+   */
+  readonly asks: 'plain' | 'hard';
   readonly namespace: string;
   readonly memories: readonly SetMemory[];
   readonly questions: readonly Question[];
@@ -39,18 +44,27 @@ const storeSchema = z.strictObject({
   name: z.string(),
   sort: z.enum(['notes', 'languages', 'code', 'lists']),
   fitted: z.boolean(),
-  notes: z.array(
-    z.strictObject({
-      id: z.string(),
-      language: z.string().optional(),
-      title: z.string().optional(),
-      content: z.string(),
-      tags: z.array(z.string()).optional(),
-    }),
-  ),
+  asks: z.enum(['plain', 'hard']),
+  notes: z
+    .array(
+      z.strictObject({
+        id: z.string(),
+        language: z.string().optional(),
+        title: z.string().optional(),
+        content: z.string(),
+        tags: z.array(z.string()).optional(),
+      }),
+    )
+    .optional(),
+  /** The store whose notes these questions are about, in place of notes of their own. */
+  notesOf: z.string().optional(),
   questions: z.array(z.strictObject({ text: z.string(), notes: z.array(z.string()).min(1) })),
   unanswerable: z.array(z.string()),
 });
+
+type Store = z.output<typeof storeSchema>;
+
+const storeFrom = (file: string | URL): Store => storeSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 
 /** The stores of people, teams and agents, as `mnemesh store` keeps their notes; those of `fixtures/stores`, or one file. */
 export function ordinaryStores(file?: string): QuestionSet[] {
@@ -61,20 +75,33 @@ export function ordinaryStores(file?: string): QuestionSet[] {
           .sort()
           .map((name) => new URL(name, STORES))
       : [file];
-  return files.map((each) => {
-    const store = storeSchema.parse(JSON.parse(readFileSync(each, 'utf8')));
+  return files.map(storeFrom).map((store) => {
+    const { name, notes } = notesOf(store);
     return {
-      ...{ source: store.name, sort: store.sort, fitted: store.fitted, namespace: `${store.name}-1` },
-      memories: store.notes.map(({ id, title, content, tags }) => ({
+      ...{
+        source: store.name,
+        sort: store.sort,
+        fitted: store.fitted,
+        asks: store.asks,
+        namespace: `${name}-1`,
+      },
+      memories: notes.map(({ id, title, content, tags }) => ({
         ...{ key: id, title: title ?? titleOfText(content), content },
         ...(tags === undefined ? {} : { tags }),
       })),
       questions: questionsOf(
-        store.questions.map(({ text, notes }) => ({ text, right: notes })),
+        store.questions.map(({ text, notes: right }) => ({ text, right })),
         store.unanswerable,
       ),
     };
   });
+}
+
+/** The notes that a store asks about, with the name of the store that has them. */
+function notesOf(store: Store): { readonly name: string; readonly notes: NonNullable<Store['notes']> } {
+  const own = store.notesOf === undefined ? store : storeFrom(new URL(`${store.notesOf}.json`, STORES));
+  if (own.notes === undefined) throw new Error(`${own.name} has no notes`);
+  return { name: own.name, notes: own.notes };
 }
 
 const questionsOf = (answerable: readonly Question[], others: readonly string[]): Question[] => [
@@ -88,7 +115,8 @@ export function questionSets(path: string | undefined): QuestionSet[] {
     const { notes, questions, unanswerable } = readNotes(file);
     const right = questions.map(({ text, notes: ids }) => ({ text, right: ids }));
     return {
-      ...{ source: name, sort: name === 'notes' ? 'notes' : 'languages', fitted: true, namespace: name },
+      ...{ source: name, sort: name === 'notes' ? 'notes' : 'languages', fitted: true },
+      ...{ asks: 'plain', namespace: name },
       memories: notes.map(({ id, title, content }) => ({ key: id, title, content })),
       questions: questionsOf(right, unanswerable),
     };
@@ -107,7 +135,8 @@ function paraphrases(): QuestionSet {
   const file = new URL('paraphrases.json', FIXTURES);
   const memories = schema.parse(JSON.parse(readFileSync(file, 'utf8')));
   return {
-    ...{ source: 'paraphrases', sort: 'notes', fitted: true, namespace: 'paraphrases' },
+    ...{ source: 'paraphrases', sort: 'notes', fitted: true, asks: 'hard' },
+    namespace: 'paraphrases',
     memories: memories.map(({ title, content }) => ({ key: title, title, content })),
     questions: memories.flatMap(({ query, title }) =>
       query === undefined ? [] : [{ text: query, right: [title] }],
@@ -124,7 +153,8 @@ function conversations(path: string): QuestionSet[] {
       const next = collections[(at + 1) % collections.length]!;
       const foreign = next.questions.filter((_, index) => collections.length > 1 && index % 4 === 0);
       return {
-        ...{ source: `${task} ${at + 1}`, sort: task, fitted: true, namespace, memories },
+        ...{ source: `${task} ${at + 1}`, sort: task, fitted: true, asks: 'plain' },
+        ...{ namespace, memories },
         questions: questionsOf(
           questions.map(({ text, evidence }) => ({ text, right: evidence })),
           foreign.map(({ text }) => text),

@@ -50,7 +50,9 @@ async function runScore({ options, args, progress, workspace }: BenchContext): P
   const database = openSqlite(join(home, 'mnemesh.db'), { readonly: true });
   try {
     progress.step('score: storing and embedding');
-    for (const { namespace, memories } of sets) {
+    // Two sets may ask about the same memories.
+    const places = new Map(sets.map(({ namespace, memories }) => [namespace, memories]));
+    for (const [namespace, memories] of places) {
       for (const { key: _key, title, content, ...also } of memories)
         await client.store(namespace, title, content, also);
     }
@@ -149,16 +151,12 @@ function sample(questions: readonly Question[], most: number): Question[] {
   });
 }
 
-/**
- * What a question of a set counts. The stores in `fixtures/stores` ask on purpose what is hard: many paraphrases without a common
- * word, and questions without an answer in the words of notes. Every paraphrase has an answer. Both are rarer where people ask.
- */
-function weightOf({ set: { source, sort }, question }: Asked): number {
+/** What a question of a set counts: hard ones are rarer where people ask, those without an answer in the words of notes most. */
+function weightOf({ set: { source, sort, asks }, question }: Asked): number {
   if (sort === 'session' || sort === 'turn') return question.right.length > 0 ? 1 : 0.3;
-  if (source === 'notes' || source === 'languages') return 1;
-  return source === 'paraphrases' ? 0.3 : HARD_WEIGHT;
+  if (asks === 'plain') return 1;
+  return source === 'paraphrases' ? 0.6 : 0.25;
 }
-const HARD_WEIGHT = 0.2;
 
 /** How small weights are kept. There are a tenth as many sessions as turns, and as many weights. */
 const RIDGES: Readonly<Record<RowSort, number>> = { note: 1e-3, turn: 1e-3, conversation: 1e-2 };

@@ -11,9 +11,9 @@ import type {
 import { type LexicalEvidence, LexicalScorer } from '../../../protocol/ranking/lexical.js';
 import {
   leastScore,
+  leastWeakScore,
   likelihood,
   RECALL_MIN_SCORE,
-  WEAK_MIN_SCORE,
   WEAK_ROWS,
 } from '../../../protocol/ranking/likelihood.js';
 import { analyseQuery } from '../../../protocol/ranking/query.js';
@@ -200,15 +200,16 @@ class Recall {
     };
   }
 
-  /** How each row stands to the cut; where none passes the default one, the best ones near it are weak. */
+  /** How each row stands to the cut; the first rows of a doubtful answer that do not pass the default one are weak. */
   #cutsOf(rows: readonly JudgedRow[]): readonly RowCut[] {
     const { minScore = 0, cut } = this.#request;
     const answered = isAnswered(rows);
-    const leastOf = ({ sort }: JudgedRow) => (cut === 'default' ? leastScore(sort, answered) : minScore);
-    const cuts = rows.map((row): RowCut => (likelihood(row.odds) >= leastOf(row) ? 'passes' : 'below'));
-    if (cut !== 'default' || cuts.includes('passes')) return cuts;
-    const isWeak = ({ odds }: JudgedRow, at: number) => at < WEAK_ROWS && likelihood(odds) >= WEAK_MIN_SCORE;
-    return rows.map((row, at) => (isWeak(row, at) ? 'weak' : 'below'));
+    const least = cut === 'default' ? leastWeakScore(likelihood(rows[0]?.odds ?? 0)) : null;
+    return rows.map(({ odds, sort }, at): RowCut => {
+      const score = likelihood(odds);
+      if (score >= (cut === 'default' ? leastScore(sort, answered) : minScore)) return 'passes';
+      return least !== null && at < WEAK_ROWS && score >= least ? 'weak' : 'below';
+    });
   }
 
   /** What the fit of the weights reads. */

@@ -7,7 +7,12 @@ import {
   type RowEvidence,
 } from '../../../protocol/ranking/evidence.js';
 import { FITTED } from '../../../protocol/ranking/fitted-weights.js';
-import { likelihood, logOdds, RECALL_MIN_SCORE } from '../../../protocol/ranking/likelihood.js';
+import {
+  leastWeakScore,
+  likelihood,
+  logOdds,
+  RECALL_MIN_SCORE,
+} from '../../../protocol/ranking/likelihood.js';
 import fc from '../../support/properties.js';
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
@@ -79,4 +84,10 @@ test('a note without a word of the query needs a meaning that stands out', () =>
   const meant = (by: number) => ({ ...NOTHING, deviations: 3.5 * by, standing: by });
   assert.ok(scoreOf(meant(0.4), [meant(0.3)], none) < RECALL_MIN_SCORE);
   assert.ok(scoreOf(meant(1.5), [meant(0.3)], none) >= RECALL_MIN_SCORE);
+});
+
+test('a doubtful answer has weak rows that are near the first one, and a sure one has none', () => {
+  assert.equal(leastWeakScore(0.5), null);
+  assert.equal(leastWeakScore(0.4), 0.1);
+  assert.equal(leastWeakScore(0.1), 0.05);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RECALL_MIN_SCORE, WEAK_MIN_SCORE, WEAK_ROWS } from '../../../protocol/ranking/likelihood.js';
+import { leastWeakScore, RECALL_MIN_SCORE, WEAK_ROWS } from '../../../protocol/ranking/likelihood.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
 
 type Row = { readonly title: string; readonly score: number; readonly weak?: true };
@@ -120,7 +120,8 @@ describe('the score of a recall', () => {
       const all = await recall({ q: question, min_score: '0' });
       assert.equal(rows.length + dropped, all.count);
       if (all.rows[0]!.score >= RECALL_MIN_SCORE) continue;
-      const near = all.rows.slice(0, WEAK_ROWS).filter(({ score }) => score >= WEAK_MIN_SCORE);
+      const least = leastWeakScore(all.rows[0]!.score)!;
+      const near = all.rows.slice(0, WEAK_ROWS).filter(({ score }) => score >= least);
       assert.deepEqual(
         rows.map(({ title, weak: mark }) => [title, mark]),
         near.map(({ title }) => [title, true]),
