@@ -28,6 +28,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   paraphrase: async () => (await import('./paraphrase.js')).paraphraseBench,
   score: async () => (await import('./score.js')).scoreBench,
   notes: async () => (await import('./notes.js')).notesBench,
+  passages: async () => (await import('./passages.js')).passagesBench,
   retrieval: async () => (await import('./retrieval.js')).retrievalBench,
 };
 

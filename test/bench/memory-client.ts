@@ -121,34 +121,41 @@ export class MemoryClient {
 
   /** Recalls; with `keyword`, as a node without an embedder would. `minScore` is that of the operation unless given. */
   async recall(namespace: string, query: string, keyword: boolean, minScore?: number): Promise<Recalled> {
+    const least = minScore === undefined ? {} : { min_score: minScore };
+    const answer = await this.answer(namespace, query, keyword, least);
+    const { memories, mode } = answer as {
+      memories: readonly { title: string; score: number; weak?: true }[];
+      mode: Recalled['mode'];
+    };
+    return {
+      titles: memories.map(({ title }) => title),
+      scores: memories.map(({ score }) => score),
+      sure: memories.filter(({ weak }) => weak !== true).length,
+      mode,
+    };
+  }
+
+  /** What a recall with further fields answers. */
+  async answer(
+    namespace: string,
+    query: string,
+    keyword: boolean,
+    fields: Readonly<Record<string, unknown>> = {},
+  ): Promise<Record<string, unknown>> {
     const semantic = keyword || this.semantics === null ? NO_SEMANTICS : this.semantics;
     for (let tries = 1; ; tries += 1) {
       const answer = await this.call(
         memoryRecall,
-        {
-          context: query,
-          namespace,
-          limit: LIMIT,
-          ...(minScore === undefined ? {} : { min_score: minScore }),
-        },
+        { context: query, namespace, limit: LIMIT, ...fields },
         { ...this.services, semantic },
       );
-      const { memories, mode, meta } = answer as {
-        memories: readonly { title: string; score: number; weak?: true }[];
-        mode: Recalled['mode'];
-        meta: { semantic?: string };
-      };
+      const { meta } = answer as { readonly meta: { readonly semantic?: string } };
       // The vector that came too late is in the cache by the next try, so a loaded machine finds the same rows.
       if (meta.semantic === 'busy' && tries < BUSY_TRIES) {
         await new Promise((resolve) => setTimeout(resolve, 20));
         continue;
       }
-      return {
-        titles: memories.map(({ title }) => title),
-        scores: memories.map(({ score }) => score),
-        sure: memories.filter(({ weak }) => weak !== true).length,
-        mode,
-      };
+      return answer;
     }
   }
 

@@ -13,6 +13,9 @@ const fixtureSchema = z.array(
   z.object({ query: z.string().optional(), title: z.string(), content: z.string() }),
 );
 
+export const readParaphrases = (): z.output<typeof fixtureSchema> =>
+  fixtureSchema.parse(JSON.parse(readFileSync(FIXTURE, 'utf8')));
+
 /** Finds memories by meaning alone. */
 export const paraphraseBench: Bench = {
   name: 'paraphrase',
@@ -24,7 +27,7 @@ export const paraphraseBench: Bench = {
 type Ranks = readonly (number | null)[];
 
 async function runParaphrase({ options, progress, workspace }: BenchContext): Promise<BenchResult> {
-  const entries = fixtureSchema.parse(JSON.parse(readFileSync(FIXTURE, 'utf8')));
+  const entries = readParaphrases();
   const client = await MemoryClient.open(workspace.folder(), options.keyword);
   try {
     progress.step('paraphrases: storing and embedding');
