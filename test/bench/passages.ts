@@ -24,6 +24,8 @@ export const passagesBench: Bench = {
 interface Memory {
   readonly title: string;
   readonly content: string;
+  readonly conversation?: string;
+  readonly turn?: number;
 }
 
 interface Question {
@@ -76,7 +78,10 @@ async function runPassages({ options, args, progress, workspace }: BenchContext)
     try {
       progress.step(`${name}: storing and embedding`);
       for (const [at, { memories }] of parts.entries()) {
-        for (const { title, content } of memories) await client.store(namespaceOf(at), title, content);
+        for (const { title, content, conversation, turn } of memories) {
+          const spoken = conversation === undefined || turn === undefined ? {} : { conversation, turn };
+          await client.store(namespaceOf(at), title, content, spoken);
+        }
       }
       await client.embedAll((done, total) => progress.at(done, total));
       const asked = parts.map(({ questions }) => questions.slice(0, questionsMax));
