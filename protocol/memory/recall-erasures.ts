@@ -11,7 +11,7 @@ export interface ErasedHere {
   readonly namespaces: readonly string[];
 }
 
-/** True for a recall whose query may be about what was erased: nobody knows any more which words that had. */
+/** True for a recall whose query may be about what was erased: its words are erased too, so they cannot be compared. */
 export const mayTellOf = (place: string | null, { namespaces }: ErasedHere): boolean =>
   namespaces.some((namespace) => lookedAt(place, namespace));
 

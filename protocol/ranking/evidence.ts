@@ -28,7 +28,7 @@ export interface QueryEvidence {
   readonly explained: number;
 }
 
-/** A turn beside another one. */
+/** A turn before or after the turn that is judged. */
 export interface NeighbourEvidence {
   readonly lexical: number;
   readonly covered: number;

@@ -50,7 +50,7 @@ export interface TakenBackup extends Backup {
 
 /**
  * Copies the database into a folder, consistent while other processes write, and prunes older complete backups. The
- * ledger of recalls is left out: what was asked here is nobody's elsewhere. The copy gets its name only when it is
+ * ledger of recalls is left out, because what was asked here stays here. The copy gets its name only when it is
  * complete, and the manifest comes last: a copy without a manifest is not a backup. What killed backups of this database
  * left in the folder is removed first, so that the copy may use its space. NOT_FOUND when there is no database.
  */

@@ -118,7 +118,7 @@ describe('the installed package', () => {
 
   it('depends on the packages that its files load, and on no other', () => {
     const texts = FILES.filter((file) => /^dist\/.*\.c?js$/.test(file))
-      // A page loads nothing, and what a command loads from the folder `onnx` of the home is nobody's dependency.
+      // A page loads nothing, and the folder `onnx` of the home is no dependency of the package.
       .filter((file) => !/^dist\/(client|node\/http)\/|onnx-thread/.test(file))
       .map((file) => readFileSync(join(PROJECT, file), 'utf8'));
     const required = texts.flatMap((text) =>

@@ -45,7 +45,7 @@ export interface Kernel {
 
 const PAGE_BYTES = 65_536;
 
-/** A memory of at least so many bytes. Pages that nobody writes cost nothing. */
+/** The least size of the memory in bytes. Pages that are not written cost nothing. */
 export function kernelMemory(bytes: number): WasmMemory {
   const pages = Math.ceil(bytes / PAGE_BYTES);
   return new webAssembly.Memory({ initial: pages, maximum: pages });

@@ -42,7 +42,7 @@ const READ_ROWS_MIN = 24;
 const READ_ROWS_MAX = 160;
 /** Hits of the vector index that are examined. */
 const VECTOR_ROWS_MAX = 50;
-/** Turns whose neighbours are read, beside as many as are asked for. */
+/** So many more turns than are asked for have their neighbours read. */
 const CONTEXT_ROWS = 20;
 /** Prepared recalls that wait for their vectors; a dropped one is computed again when it is needed. */
 const PREPARED_MAX = 32;
