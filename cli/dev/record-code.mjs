@@ -91,10 +91,16 @@ async function recordMcp(start) {
 
 async function recordDaemon(start) {
   const port = await freePort();
-  const { child, ended } = start(['serve', '--port', String(port)], { SVC_EMBED_BACKEND: 'builtin' });
+  // Its note is unsigned.
+  const settings = { SVC_EMBED_BACKEND: 'builtin', SVC_REQUIRE_AGENT_ATTESTATION: '0' };
+  const { child, ended } = start(['serve', '--port', String(port)], settings);
   child.stdout.resume();
   const api = `http://127.0.0.1:${port}/api/v1`;
-  const answer = async (path, options) => (await fetch(`${api}${path}`, options)).json();
+  const answer = async (path, options) => {
+    const response = await fetch(`${api}${path}`, options);
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return response.json();
+  };
   const untilAnswer = async (path, isRight) => {
     for (const endMs = Date.now() + WITHIN_MS; Date.now() < endMs; ) {
       const got = await Promise.race([answer(path).catch(() => null), ended]);
