@@ -82,7 +82,7 @@ const CLIENT_TYPES = 'client/index.d.ts';
 const require = createRequire(import.meta.url);
 
 /** The bundler's version. */
-export const bundlerVersion = () => require('esbuild-wasm/package.json').version;
+export const bundlerVersion = () => require('esbuild/package.json').version;
 
 /**
  * Bundles each entry with its modules into one file, in the place of the entry: Node spends most of a short command's
@@ -90,7 +90,7 @@ export const bundlerVersion = () => require('esbuild-wasm/package.json').version
  * stay as they were compiled, for tests. Answers the modules that are built in.
  */
 export async function bundle(dist) {
-  const { build, stop } = require('esbuild-wasm');
+  const { build, stop } = require('esbuild');
   const tables = await generatedTables(dist);
   const common = {
     absWorkingDir: dist,

@@ -182,7 +182,7 @@ describe('the installed package', () => {
       assert.match(stderr, new RegExp(`^mnemesh needs Node ${oldest} or newer, [^\\n]+\\n[^\\n]+\\n$`));
     }
     assert.equal(start(PROJECT, ['--version'], as(`${major}.${minor}.0`)).status, 0);
-    const { transform, stop } = await import('esbuild-wasm');
+    const { transform, stop } = await import('esbuild');
     const text = readFileSync(join(PROJECT, 'dist/cli/main.js'), 'utf8');
     await transform(text, { target: 'node12.17', format: 'esm' });
     await stop();
