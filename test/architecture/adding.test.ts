@@ -1,20 +1,30 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
+import type { findCommand } from '../../cli/find-command.js';
+import type { serveSession } from '../../cli/mcp-session.js';
+import type { NATIVE_COMMANDS } from '../../cli/native-commands.js';
+import type { Terminal } from '../../cli/terminal.js';
+import type { loadSettings } from '../../node/config/load-settings.js';
+import type { startDaemon } from '../../node/runtime/daemon.js';
+import { startDaemonHere } from '../support/daemon-here.js';
 import {
   cleanEnvironment,
-  type DaemonProcess,
   freePort,
-  startDaemonProcess,
+  type RunningDaemon,
   temporaryFolder,
 } from '../support/daemon-process.js';
 import type { Reply } from '../support/governed-daemon.js';
 import { until } from '../support/wait.js';
 import { SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
-import { McpProcess, textOf } from '../surface/mcp/mcp-process.js';
+import { textOf } from '../surface/mcp/mcp-lines.js';
+import { McpSession } from '../surface/mcp/mcp-session.js';
 
 const FOLDERS = ['protocol', 'storage', 'actors', 'node', 'cli'];
 
@@ -24,6 +34,25 @@ interface Block {
   readonly at: { readonly how: 'after' | 'instead of'; readonly text: string } | null;
   readonly code: string;
 }
+
+/** The program with what the page adds, which runs in this process: none of its modules is bundled, so a process of its own loads for a second. */
+interface Program {
+  readonly findCommand: typeof findCommand;
+  readonly loadSettings: typeof loadSettings;
+  readonly NATIVE_COMMANDS: typeof NATIVE_COMMANDS;
+  readonly serveSession: typeof serveSession;
+  readonly startDaemon: typeof startDaemon;
+  readonly Terminal: typeof Terminal;
+}
+
+const MODULES = [
+  'cli/find-command',
+  'cli/mcp-session',
+  'cli/native-commands',
+  'cli/terminal',
+  'node/config/load-settings',
+  'node/runtime/daemon',
+];
 
 type Row = Record<string, unknown>;
 type Pins = { readonly pins: { memory_id: string; note: string; pinned_by: string }[]; unpinned: string[] };
@@ -62,7 +91,7 @@ function place(root: string, { path, at, code }: Block): void {
   writeFileSync(file, `${lines.filter(isImport).join('\n')}\n${changed}`);
 }
 
-describe('docs/adding.md', { timeout: 120_000 }, () => {
+describe('docs/adding.md', () => {
   const root = temporaryFolder('adding');
   const blocks = blocksOf(readFileSync('docs/adding.md', 'utf8'));
 
@@ -81,11 +110,33 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
     cpSync('dist/console', join(root, 'dist/console'), { recursive: true });
   });
 
-  const run = (home: string, ...words: string[]) =>
-    execFileSync(process.execPath, [join(root, 'dist/cli/main.js'), ...words], {
-      env: cleanEnvironment(home),
-      encoding: 'utf8',
-    });
+  let loaded: Promise<Program> | null = null;
+  const program = () => {
+    loaded ??= Promise.all(
+      MODULES.map((module) => import(pathToFileURL(join(root, 'dist', `${module}.js`)).href)),
+    ).then((modules) => Object.assign({}, ...modules) as Program);
+    return loaded;
+  };
+
+  /** Runs a command to its end; answers what it prints. */
+  async function run(home: string, ...words: string[]): Promise<string> {
+    const { findCommand, NATIVE_COMMANDS, Terminal } = await program();
+    const own = process.env;
+    process.env = cleanEnvironment(home);
+    try {
+      const route = await findCommand(words, NATIVE_COMMANDS);
+      assert.ok(route.kind === 'command', words.join(' '));
+      const [out, errors] = [new PassThrough(), new PassThrough()];
+      const [said, complained] = [text(out), text(errors)];
+      const ended = await route.command.run(route.words, new Terminal(out, errors));
+      out.end();
+      errors.end();
+      assert.deepEqual([ended, await complained], [{ ok: true, value: 0 }, ''], words.join(' '));
+      return await said;
+    } finally {
+      process.env = own;
+    }
+  }
 
   it('has a block for each thing that can be added', () => {
     assert.deepEqual(
@@ -94,34 +145,35 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
     );
   });
 
-  it('adds a pin that is written, listed, exported and imported', () => {
+  it('adds a pin that is written, listed, exported and imported', async () => {
     const [one, two] = [temporaryFolder('adding-one'), temporaryFolder('adding-two')];
     const words = ['--namespace', 'team', '--title', 'Runbook', '--content', 'Restart the node.', '--json'];
-    const { id } = JSON.parse(run(one, 'store', ...words)) as { id: string };
-    run(one, 'pin', id, '--note', 'read this first');
-    const pins = (home: string) =>
-      JSON.parse(run(home, 'pins', 'team', '--json')) as { pins: object[]; unpinned: string[] };
-    const [pin] = pins(one).pins as { memory_id: string; note: string }[];
+    const { id } = JSON.parse(await run(one, 'store', ...words)) as { id: string };
+    await run(one, 'pin', id, '--note', 'read this first');
+    const pins = async (home: string) =>
+      JSON.parse(await run(home, 'pins', 'team', '--json')) as { pins: object[]; unpinned: string[] };
+    const [pin] = (await pins(one)).pins as { memory_id: string; note: string }[];
     assert.deepEqual([pin!.memory_id, pin!.note], [id, 'read this first']);
-    run(one, 'unpin', id);
-    assert.deepEqual([pins(one).pins.length, pins(one).unpinned], [0, ['read this first']]);
-    run(one, 'pin', id, '--note', 'read this first');
+    await run(one, 'unpin', id);
+    const left = await pins(one);
+    assert.deepEqual([left.pins.length, left.unpinned], [0, ['read this first']]);
+    await run(one, 'pin', id, '--note', 'read this first');
     const file = join(one, 'export.json');
-    writeFileSync(file, run(one, 'export'));
-    run(two, 'import', file);
-    assert.deepEqual([pins(two).pins.length, pins(two).unpinned], [1, []], 'local rows are not exported');
+    writeFileSync(file, await run(one, 'export'));
+    await run(two, 'import', file);
+    const taken = await pins(two);
+    assert.deepEqual([taken.pins.length, taken.unpinned], [1, []], 'local rows are not exported');
   });
 
   describe('in a daemon', () => {
     const home = temporaryFolder('adding-daemon');
     const [ONE, TWO, LEAD] = ['ai:one', 'ai:two', 'ai:lead'];
-    const main = join(root, 'dist/cli/main.js');
-    let daemon: DaemonProcess;
+    let daemon: RunningDaemon;
     let receiver: WebhookReceiver;
 
     const start = async () => {
       const environment = { SVC_ALLOW_LOOPBACK_WEBHOOKS: '1' };
-      daemon = await startDaemonProcess(home, await freePort(), environment, [], () => undefined, main);
+      daemon = await startDaemonHere(home, await freePort(), environment, await program());
     };
     const call = async (agent: string, method: string, path: string, body?: object): Promise<Reply> => {
       const response = await fetch(`${daemon.base}${path}`, {
@@ -158,14 +210,14 @@ describe('docs/adding.md', { timeout: 120_000 }, () => {
       const [first, second, third] = [await stored('a'), await stored('b'), await stored('c')];
       const pinned = await done(ONE, 'POST', `/memories/${first}/pin`, { note: 'over HTTP' });
       assert.deepEqual(pinned, { memory_id: first, note: 'over HTTP', pinned_by: ONE });
-      const options = { main, home, args: ['--profile', 'full'], env: { SVC_AGENT_ID: ONE } };
-      const client = new McpProcess(options);
+      const env = { SVC_AGENT_ID: ONE };
+      const client = new McpSession({ home, profile: 'full', env, program: await program() });
       await client.request(1, 'initialize', INITIALIZE);
       client.send({ method: 'notifications/initialized' });
       await client.call(2, 'memory_pin', { id: second, note: 'over MCP' });
       assert.match(textOf(await client.call(3, 'memory_pins', { namespace: 'team' })), /over MCP/);
       await client.end();
-      run(home, 'pin', third, '--note', 'at the command line', '--agent-id', ONE);
+      await run(home, 'pin', third, '--note', 'at the command line', '--agent-id', ONE);
       const { pins } = await pinsOf(TWO);
       assert.deepEqual(
         pins.map(({ note, pinned_by }) => [note, pinned_by]).sort(),

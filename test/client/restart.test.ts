@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createClient } from '../../node/client/index.js';
+import { startDaemonProcess } from '../support/daemon-process.js';
 import { GovernedDaemon } from '../support/governed-daemon.js';
 
 describe('a client of a node that is killed', () => {
   let node: GovernedDaemon;
   before(async () => {
-    node = await GovernedDaemon.start();
+    node = await GovernedDaemon.start({}, startDaemonProcess);
   });
   after(() => node.end());
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { MnemeshError } from '../../node/client/client-error.js';
 import { createClient } from '../../node/client/index.js';
+import { startDaemonProcess } from '../support/daemon-process.js';
 import { ADMIN, GovernedDaemon, REQUESTER } from '../support/governed-daemon.js';
 import { until, within } from '../support/wait.js';
 
@@ -21,7 +22,7 @@ async function take<T>(stream: AsyncGenerator<T>, count: number): Promise<T[]> {
 describe('streams of the client', () => {
   let node: GovernedDaemon;
   before(async () => {
-    node = await GovernedDaemon.start();
+    node = await GovernedDaemon.start({}, startDaemonProcess);
   });
   after(() => node.end());
   const clientOf = (agentId: string) => createClient({ url: `http://127.0.0.1:${node.port}`, agentId });

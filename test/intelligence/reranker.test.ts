@@ -6,12 +6,8 @@ import { openReranker, type RerankerSettings } from '../../node/semantics/rerank
 import type { Reranker } from '../../node/semantics/reranker/reranker.js';
 import { realScheduler, recordingLog } from '../storage/vectors/real-seams.js';
 import { type AskingNode, agent, OPERATOR, openAskingNode } from '../support/asking-node.js';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../support/daemon-process.js';
+import { startDaemonHere } from '../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../support/daemon-process.js';
 import { type ModelMood, ModelServer } from '../support/model-server.js';
 import { until } from '../support/wait.js';
 import { MovedClock, secret } from './open-test-models.js';
@@ -296,10 +292,10 @@ describe('a reranker', () => {
 
 describe('a daemon with embedder, chat model and reranker', { timeout: 120_000 }, () => {
   let server: ModelServer;
-  let daemon: DaemonProcess;
+  let daemon: RunningDaemon;
   before(async () => {
     server = await ModelServer.start('compatible');
-    daemon = await startDaemonProcess(temporaryFolder('reranker'), await freePort(), {
+    daemon = await startDaemonHere(temporaryFolder('reranker'), await freePort(), {
       ...server.environment,
       ...{ SVC_RERANK_ENABLED: '1', SVC_RERANK_BASE_URL: server.url, SVC_EMBED_BACKEND: 'builtin' },
     });

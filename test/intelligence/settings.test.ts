@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../support/daemon-process.js';
+import { startDaemonHere } from '../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../support/daemon-process.js';
 import { EmbeddingServer } from '../support/embedding-server.js';
 import { ModelServer } from '../support/model-server.js';
 import { until } from '../support/wait.js';
@@ -55,9 +51,9 @@ describe('settings of models', { timeout: 180_000 }, () => {
   const withDaemon = async <T>(
     home: string,
     env: Environment,
-    act: (daemon: DaemonProcess) => Promise<T>,
+    act: (daemon: RunningDaemon) => Promise<T>,
   ) => {
-    const daemon = await startDaemonProcess(home, await freePort(), env);
+    const daemon = await startDaemonHere(home, await freePort(), env);
     try {
       return await act(daemon);
     } finally {

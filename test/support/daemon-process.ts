@@ -86,14 +86,17 @@ function isAlive(path: string): boolean {
   }
 }
 
-export interface DaemonProcess {
-  readonly child: ChildProcess;
+export interface RunningDaemon {
   readonly base: string;
   readonly home: string;
-  /** Standard error so far. */
-  readonly errors: () => string;
   /** Sends a signal and waits for the end; answers code or signal. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
+}
+
+export interface DaemonProcess extends RunningDaemon {
+  readonly child: ChildProcess;
+  /** Standard error so far. */
+  readonly errors: () => string;
 }
 
 const READY_WITHIN_MS = 30_000;

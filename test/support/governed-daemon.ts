@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type DaemonProcess, freePort, startDaemonProcess, temporaryFolder } from './daemon-process.js';
+import { startDaemonHere } from './daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from './daemon-process.js';
 
 export const REQUESTER = 'ai:coder';
 export const APPROVER = 'ai:lead';
@@ -8,6 +9,7 @@ export const ADMIN = 'human:admin';
 export const ASK = 'ask';
 
 type Row = Record<string, unknown>;
+type StartDaemon = (home: string, port: number, extra: Record<string, string>) => Promise<RunningDaemon>;
 
 export interface Reply {
   readonly status: number;
@@ -17,16 +19,21 @@ export interface Reply {
 /** A daemon with a namespace in which an approver decides what a requester stores. */
 export class GovernedDaemon {
   private constructor(
-    public daemon: DaemonProcess,
+    public daemon: RunningDaemon,
     readonly port: number,
     private readonly env: Record<string, string>,
+    private readonly startDaemon: StartDaemon,
   ) {}
 
-  static async start(env: Record<string, string> = {}): Promise<GovernedDaemon> {
+  /** `startDaemon`: how it starts; in this process unless a test kills it. */
+  static async start(
+    env: Record<string, string> = {},
+    startDaemon: StartDaemon = startDaemonHere,
+  ): Promise<GovernedDaemon> {
     const all = { SVC_ADMIN_AGENT_IDS: ADMIN, SVC_ADMIN_HEADER_TRUST: '1', ...env };
     const port = await freePort();
-    const daemon = await startDaemonProcess(temporaryFolder('governed'), port, all);
-    const node = new GovernedDaemon(daemon, port, all);
+    const daemon = await startDaemon(temporaryFolder('governed'), port, all);
+    const node = new GovernedDaemon(daemon, port, all, startDaemon);
     for (const agent of [REQUESTER, APPROVER]) {
       const { status } = await node.call(agent, 'POST', '/agents', {
         agent_id: agent,
@@ -46,7 +53,7 @@ export class GovernedDaemon {
 
   async restart(signal: NodeJS.Signals): Promise<void> {
     await this.daemon.end(signal);
-    this.daemon = await startDaemonProcess(this.daemon.home, this.port, this.env);
+    this.daemon = await this.startDaemon(this.daemon.home, this.port, this.env);
   }
 
   async call(

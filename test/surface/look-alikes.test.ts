@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../support/daemon-process.js';
+import { startDaemonHere } from '../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../support/daemon-process.js';
 import { LOOK_ALIKE_FAMILIES, type LookAlikeNote, lookAlikeNotes } from '../support/look-alike-notes.js';
 import { untilAnswer } from '../support/wait.js';
 import { run } from './cli/cli-process.js';
@@ -24,11 +20,11 @@ type Note = LookAlikeNote & { readonly namespace: string };
 /** Stores some notes at once and answers what the surface answered; throws when one is refused. */
 type Storing = (notes: readonly Note[]) => Promise<Row[]>;
 
-let daemon: DaemonProcess;
+let daemon: RunningDaemon;
 let mcp: McpProcess;
 let calls = 0;
 before(async () => {
-  daemon = await startDaemonProcess(temporaryFolder('alike'), await freePort());
+  daemon = await startDaemonHere(temporaryFolder('alike'), await freePort());
   mcp = new McpProcess({ home: daemon.home, args: ['--profile', 'full'] });
   await mcp.request('init', 'initialize', {
     protocolVersion: '2024-11-05',

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../support/daemon-process.js';
+import { startDaemonHere } from '../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../support/daemon-process.js';
 import { until } from '../support/wait.js';
 import { run } from './cli/cli-process.js';
 import { McpProcess, textOf } from './mcp/mcp-process.js';
@@ -20,7 +16,7 @@ const QUESTION = 'Wann ist das Büro geschlossen?';
 
 describe('a German question', () => {
   const home = temporaryFolder('other-language');
-  let daemon: DaemonProcess;
+  let daemon: RunningDaemon;
   const ask = async (path: string, body?: object) => {
     const init = {
       method: 'POST',
@@ -32,7 +28,7 @@ describe('a German question', () => {
   };
 
   before(async () => {
-    daemon = await startDaemonProcess(home, await freePort(), env);
+    daemon = await startDaemonHere(home, await freePort(), env);
     for (const [title, content] of NOTES) await ask('/memories', { title, content });
     await until('the notes are embedded', async () => {
       const { embedding } = await ask('/capabilities');

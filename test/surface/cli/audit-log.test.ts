@@ -15,7 +15,8 @@ import type { SettingFlags } from '../../../node/config/load-settings.js';
 import { auditLinesIn, auditLogFiles } from '../../../node/observability/audit-log.js';
 import { auditLog } from '../../../node/runtime/audit-log-duty.js';
 import type { DutyParts } from '../../../node/runtime/duty.js';
-import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, temporaryFolder } from '../../support/daemon-process.js';
 import { openTestNode } from '../../support/test-node.js';
 import { letAuditChange, openBeside } from '../../support/test-store.js';
 import { until } from '../../support/wait.js';
@@ -28,7 +29,7 @@ async function homeWithLog() {
   const home = temporaryFolder('audit-log');
   writeFileSync(join(home, 'config.toml'), '[audit]\nenabled = true\n');
   const cli = commandsIn(home);
-  const daemon = await startDaemonProcess(home, await freePort());
+  const daemon = await startDaemonHere(home, await freePort());
   for (const name of ['ai:one', 'ai:two']) {
     const { code, err } = await cli('agents', 'register', '--agent-id', name, '--agent-type', 'ai:coder');
     assert.equal(code, 0, err);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { WINDOW, WINDOW_AGAIN } from '../../support/curator-node.js';
-import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, temporaryFolder } from '../../support/daemon-process.js';
 import { ModelServer } from '../../support/model-server.js';
 import { run } from './cli-process.js';
 
@@ -74,7 +75,7 @@ describe('mnemesh curator', { timeout: 180_000 }, () => {
 
   it('has the daemon do the cycle while one serves the database', async () => {
     await store('three', 'The accountants of Bern keep all invoices of the company for at least ten years.');
-    const daemon = await startDaemonProcess(home, await freePort(), model.environment);
+    const daemon = await startDaemonHere(home, await freePort(), model.environment);
     try {
       const did = await json('--once');
       assert.deepEqual([did['auto_tagged'], did['errors']], [1, []], JSON.stringify(did));

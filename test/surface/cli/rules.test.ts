@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 import { commandsIn, run } from './cli-process.js';
 
 type Json = Record<string, unknown>;
@@ -25,9 +21,9 @@ async function told(home: string, args: readonly string[], env: Record<string, s
 
 describe('rules on the command line', () => {
   const home = temporaryFolder('cli-rules');
-  let daemon: DaemonProcess;
+  let daemon: RunningDaemon;
   before(async () => {
-    daemon = await startDaemonProcess(home, await freePort());
+    daemon = await startDaemonHere(home, await freePort());
   });
   after(() => daemon.end('SIGTERM'));
 

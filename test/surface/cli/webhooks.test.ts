@@ -5,12 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { WEBHOOK_EVENTS } from '../../../protocol/webhooks/event-types.js';
 import { PROJECT } from '../../architecture/source-files.js';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 import { until } from '../../support/wait.js';
 import { run } from './cli-process.js';
 
@@ -18,12 +14,12 @@ const SECRET = 'a secret of the command line';
 
 describe('webhooks on the command line', { timeout: 180_000 }, () => {
   const home = temporaryFolder('cli-webhooks');
-  let daemon: DaemonProcess;
+  let daemon: RunningDaemon;
   let receiver: ChildProcess;
   let printed = '';
   let url = '';
   before(async () => {
-    daemon = await startDaemonProcess(home, await freePort(), { SVC_ALLOW_LOOPBACK_WEBHOOKS: '1' });
+    daemon = await startDaemonHere(home, await freePort(), { SVC_ALLOW_LOOPBACK_WEBHOOKS: '1' });
     const port = await freePort();
     receiver = spawn(process.execPath, [join(PROJECT, 'fixtures/webhook-receiver.mjs')], {
       env: { ...process.env, HOOK_SECRET: SECRET, PORT: String(port) },

@@ -7,7 +7,7 @@ import { Secret } from '../../../node/config/secret.js';
 import { approvalSignatures } from '../../../node/http/approval-signature.js';
 import { systemCrypto } from '../../../node/seams.js';
 import { PROJECT } from '../../architecture/source-files.js';
-import { temporaryFolder } from '../../support/daemon-process.js';
+import { startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { APPROVER, GovernedDaemon, REQUESTER, type Reply } from '../../support/governed-daemon.js';
 import { signDecision, type ToSign } from '../../support/sign-decision.js';
 import { run } from '../cli/cli-process.js';
@@ -19,7 +19,7 @@ const now = () => Math.floor(Date.now() / 1000);
 
 let node: GovernedDaemon;
 before(async () => {
-  node = await GovernedDaemon.start({ SVC_CONFIG: configured(SECRET) });
+  node = await GovernedDaemon.start({ SVC_CONFIG: configured(SECRET) }, startDaemonProcess);
 });
 after(() => node.end());
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { startDaemonProcess } from '../../support/daemon-process.js';
 import { EventListener } from '../../support/event-listener.js';
 import { ADMIN, APPROVER, GovernedDaemon, REQUESTER } from '../../support/governed-daemon.js';
 import { until } from '../../support/wait.js';
 
 let node: GovernedDaemon;
 before(async () => {
-  node = await GovernedDaemon.start();
+  node = await GovernedDaemon.start({}, startDaemonProcess);
 });
 after(() => node.end());
 

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 import { run } from '../cli/cli-process.js';
 import { McpProcess, textOf } from '../mcp/mcp-process.js';
 
@@ -23,9 +19,9 @@ const STRANGER = 'ai:stranger';
 const ADMIN = 'human:admin';
 const ENV = { SVC_ADMIN_AGENT_IDS: ADMIN, SVC_ADMIN_HEADER_TRUST: '1' };
 
-let daemon: DaemonProcess;
+let daemon: RunningDaemon;
 before(async () => {
-  daemon = await startDaemonProcess(temporaryFolder('approvals'), await freePort(), ENV);
+  daemon = await startDaemonHere(temporaryFolder('approvals'), await freePort(), ENV);
   for (const agent of [CODER, LEAD, SECOND]) {
     const { status } = await call(agent, 'POST', '/agents', { agent_id: agent, agent_type: 'ai:test' });
     assert.ok(status < 300);
@@ -266,7 +262,7 @@ describe('a remembered decision', () => {
     assert.equal((await store('memo', 'seven')).status, 201);
     const { home } = daemon;
     await daemon.end('SIGTERM');
-    daemon = await startDaemonProcess(home, await freePort(), ENV);
+    daemon = await startDaemonHere(home, await freePort(), ENV);
     assert.equal((await store('memo', 'eight')).status, 202);
   });
 });

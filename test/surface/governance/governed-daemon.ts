@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 import { type Finished, run } from '../cli/cli-process.js';
 import { McpProcess, textOf } from '../mcp/mcp-process.js';
 
@@ -19,7 +15,7 @@ export interface Reply {
 
 /** A daemon with policies, and the calls of agents on all surfaces. */
 export class GovernedDaemon {
-  private constructor(readonly daemon: DaemonProcess) {}
+  private constructor(readonly daemon: RunningDaemon) {}
 
   static async start(
     name: string,
@@ -27,7 +23,7 @@ export class GovernedDaemon {
   ): Promise<GovernedDaemon> {
     const home = temporaryFolder(name);
     if (config !== '') writeFileSync(join(home, 'config.toml'), config, { mode: 0o600 });
-    return new GovernedDaemon(await startDaemonProcess(home, await freePort(), env));
+    return new GovernedDaemon(await startDaemonHere(home, await freePort(), env));
   }
 
   end = () => this.daemon.end('SIGTERM');

@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 import { run } from '../cli/cli-process.js';
 
 const RULES = `[[permissions.rules]]
@@ -25,11 +21,11 @@ const SECOND = 'ai:second';
 const ATTACKER = 'ai:attacker';
 const HELPER = 'ai:helper';
 
-let daemon: DaemonProcess;
+let daemon: RunningDaemon;
 before(async () => {
   const home = temporaryFolder('governance-hostile');
   writeFileSync(join(home, 'config.toml'), RULES, { mode: 0o600 });
-  daemon = await startDaemonProcess(home, await freePort());
+  daemon = await startDaemonHere(home, await freePort());
   for (const agent of [CODER, LEAD, SECOND, HELPER])
     assert.equal(
       (await call(agent, 'POST', '/agents', { agent_id: agent, agent_type: 'ai:test' })).status,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { startDaemonProcess } from '../../support/daemon-process.js';
 import { EventListener } from '../../support/event-listener.js';
 import { GovernedDaemon, REQUESTER } from '../../support/governed-daemon.js';
 
@@ -14,7 +15,7 @@ async function residentMib(node: GovernedDaemon): Promise<number> {
 
 /** Opens so many listeners, makes 200 decisions, and checks that each listener gets each of them once and in order. */
 export async function decideBeforeListeners(listeners: number, context: TestContext): Promise<void> {
-  const node = await GovernedDaemon.start();
+  const node = await GovernedDaemon.start({}, startDaemonProcess);
   try {
     const before = await residentMib(node);
     const open: EventListener[] = [];

@@ -4,7 +4,8 @@ import { it } from 'node:test';
 import { loadMachineIdentity } from '../../../node/identity/machine-key.js';
 import { systemRandom } from '../../../node/seams.js';
 import { PENDING_KEPT_SECONDS } from '../../../protocol/base/limits.js';
-import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, temporaryFolder } from '../../support/daemon-process.js';
 import { governedWriter } from '../../support/governed-writer.js';
 import { storing } from '../../support/memories.js';
 import { untilAnswer } from '../../support/wait.js';
@@ -37,7 +38,7 @@ it('a daemon removes actions that were decided long ago, and leaves the others',
     node.must({ ...vote, decision: 'approve' });
   }
   node.db.close();
-  const daemon = await startDaemonProcess(home, await freePort());
+  const daemon = await startDaemonHere(home, await freePort());
   try {
     const shown = async () => {
       const headers = { 'x-agent-id': 'ai:coder' };

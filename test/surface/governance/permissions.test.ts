@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 import { until } from '../../support/wait.js';
 import { run } from '../cli/cli-process.js';
 
@@ -32,11 +28,11 @@ decision = "ask"
 async function withDaemon(
   config: string,
   env: Record<string, string>,
-  use: (daemon: DaemonProcess) => Promise<void>,
+  use: (daemon: RunningDaemon) => Promise<void>,
 ): Promise<void> {
   const home = temporaryFolder('permissions');
   writeFileSync(join(home, 'config.toml'), config, { mode: 0o600 });
-  const daemon = await startDaemonProcess(home, await freePort(), env);
+  const daemon = await startDaemonHere(home, await freePort(), env);
   try {
     await use(daemon);
   } finally {
@@ -44,7 +40,7 @@ async function withDaemon(
   }
 }
 
-async function call({ base }: DaemonProcess, agent: string, method: string, path: string, body?: unknown) {
+async function call({ base }: RunningDaemon, agent: string, method: string, path: string, body?: unknown) {
   const response = await fetch(`${base}${path}`, {
     method,
     headers: { 'content-type': 'application/json', 'x-agent-id': agent },
@@ -52,7 +48,7 @@ async function call({ base }: DaemonProcess, agent: string, method: string, path
   });
   return { status: response.status, body: (await response.json()) as Row };
 }
-const store = (daemon: DaemonProcess, namespace: string, agent = 'ai:coder') =>
+const store = (daemon: RunningDaemon, namespace: string, agent = 'ai:coder') =>
   call(daemon, agent, 'POST', '/memories', { namespace, title: `by ${agent}`, content: 'c' });
 
 describe('permission rules of the configuration', { timeout: 120_000 }, () => {

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { operationRoutes } from '../../../node/bindings/operation-route.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { bindKey } from '../../support/agents.js';
-import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, temporaryFolder } from '../../support/daemon-process.js';
 import { agentKey, signedStoreBody } from '../../support/signing.js';
 import { run } from '../cli/cli-process.js';
 import { type HttpNode, openHttpNode } from './http-node.js';
@@ -180,7 +181,7 @@ it('on a node with its defaults, an agent with a key changes and deletes on the 
   await command('agents', 'register', '--agent-type', 'ai:test');
   await command('agents', 'bind-key', '--pubkey', String(public_key));
   const { id } = await command('store', '-T', 'mine', '-c', 'signed', '--sign');
-  const daemon = await startDaemonProcess(home, await freePort(), env);
+  const daemon = await startDaemonHere(home, await freePort(), env);
   try {
     const path = `${daemon.base}/memories/${id}`;
     const headers = { ...as(BOUND.agentId), 'content-type': 'application/json' };

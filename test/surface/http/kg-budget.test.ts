@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { TRAVERSAL_LINKS_MAX } from '../../../protocol/base/limits.js';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 import { addLinks, addMemories, graphDatabase } from '../../support/graph.js';
 import { run } from '../cli/cli-process.js';
 
@@ -15,7 +11,7 @@ const LEAVES = 26_000;
 /** A crowd of links to memories that only their owner sees: a walk must look at all of them to find none. */
 describe('a walk that is too large', { timeout: 300_000 }, () => {
   const home = temporaryFolder('kg-budget');
-  let daemon: DaemonProcess;
+  let daemon: RunningDaemon;
   before(async () => {
     const db = graphDatabase(home);
     const leaves = Array.from({ length: LEAVES }, (_, index) => `leaf-${index}`);
@@ -28,7 +24,7 @@ describe('a walk that is too large', { timeout: 300_000 }, () => {
         leaves.map((leaf) => ['crowd', leaf, relation] as const),
       );
     db.close();
-    daemon = await startDaemonProcess(home, await freePort(), {});
+    daemon = await startDaemonHere(home, await freePort(), {});
   });
   after(() => daemon.end('SIGTERM'));
 

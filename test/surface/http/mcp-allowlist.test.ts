@@ -8,12 +8,8 @@ import { listedTools } from '../../../node/bindings/profile.js';
 import { profileOf } from '../../../node/config/tool-profile.js';
 import { OPERATIONS } from '../../../node/operations/registry.js';
 import { schemaDenials } from '../../support/audit-records.js';
-import {
-  type DaemonProcess,
-  freePort,
-  startDaemonProcess,
-  temporaryFolder,
-} from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, type RunningDaemon, temporaryFolder } from '../../support/daemon-process.js';
 
 type Json = Record<string, unknown>;
 
@@ -21,7 +17,7 @@ const namesOf = (profile: string) => listedTools(OPERATIONS, profileOf(profile))
 
 describe('the allowlist over HTTP', () => {
   const home = temporaryFolder('mcp-allowlist');
-  let daemon: DaemonProcess;
+  let daemon: RunningDaemon;
   before(async () => {
     const toml = [
       'schema_version = 2',
@@ -29,7 +25,7 @@ describe('the allowlist over HTTP', () => {
       '[mcp.allowlist]\n"ai:ann" = ["core", "graph"]\n"ai:root" = ["full"]\n"ai:m" = ["meta"]',
     ];
     writeFileSync(join(home, 'config.toml'), toml.join('\n'));
-    daemon = await startDaemonProcess(home, await freePort());
+    daemon = await startDaemonHere(home, await freePort());
   });
   after(() => daemon.end('SIGTERM'));
 

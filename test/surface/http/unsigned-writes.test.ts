@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OPERATIONS } from '../../../node/operations/registry.js';
-import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
+import { startDaemonHere } from '../../support/daemon-here.js';
+import { freePort, temporaryFolder } from '../../support/daemon-process.js';
 import { run } from '../cli/cli-process.js';
 import { openHttpNode } from './http-node.js';
 
@@ -97,7 +98,7 @@ describe('attestation required by name', () => {
     assert.equal(code, 0, err);
     const stored = JSON.parse(out) as { id: string; metadata: Record<string, unknown> };
     assert.equal(stored.metadata['attest_level'], 'agent_attested');
-    const daemon = await startDaemonProcess(home, await freePort(), explicit);
+    const daemon = await startDaemonHere(home, await freePort(), explicit);
     try {
       const headers = { 'x-agent-id': 'ai:author', 'content-type': 'application/json' };
       const path = `${daemon.base}/memories/${stored.id}`;

@@ -14,13 +14,20 @@ interface SessionOptions {
   readonly profile?: string;
   readonly env?: Record<string, string>;
   readonly home?: string;
+  /** The program; the project's own when absent. */
+  readonly program?: {
+    readonly serveSession: typeof serveSession;
+    readonly loadSettings: typeof loadSettings;
+  };
 }
+
+const OWN = { serveSession, loadSettings };
 
 /** An MCP server in this process, over a pair of streams: what `mnemesh mcp` serves, without a process around it. */
 export class McpSession extends McpLines {
   readonly #over: Promise<number>;
 
-  constructor({ profile, env, home = temporaryFolder('mcp') }: SessionOptions = {}) {
+  constructor({ profile, env, home = temporaryFolder('mcp'), program = OWN }: SessionOptions = {}) {
     const input = new PassThrough();
     const output = new PassThrough();
     super(input, output);
@@ -28,10 +35,10 @@ export class McpSession extends McpLines {
     const report = ({ message }: { message: string }) => {
       this.errors += `${message}\n`;
     };
-    const settings = loadSettings(flags, { env: cleanEnvironment(home, env), report });
+    const settings = program.loadSettings(flags, { env: cleanEnvironment(home, env), report });
     const { pid, ppid } = process;
     const around = { input, output, pid, parentPid: () => ppid, stop: new AbortController().signal };
-    this.#over = serveSession(settings, around).then(async () => {
+    this.#over = program.serveSession(settings, around).then(async () => {
       const read = once(output, 'close');
       output.end();
       await read;
