@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { freePort, startDaemonProcess, temporaryFolder } from '../../support/daemon-process.js';
 import { onPostgres } from '../../support/test-store.js';
-import { run } from './cli-process.js';
+import { run, runAlone } from './cli-process.js';
 
 const KEY = 'sk-very-secret-1234567890';
 const folder = temporaryFolder('config');
@@ -253,10 +253,11 @@ describe('config show', () => {
   });
 });
 
+// A process says each problem once.
 describe('a configuration on standard error', () => {
   it('warns once of all legacy fields, and of each misspelt key', async () => {
     const { home } = homeWith('archive_on_gc = true\ndefault_namespace = "x"\nmisspelt = 1');
-    const { code, err } = await run(home, ['store', '-T', 'a', '-c', 'b', '--json']);
+    const { code, err } = await runAlone(home, ['store', '-T', 'a', '-c', 'b', '--json']);
     assert.equal(code, 0);
     const lines = err
       .trim()
@@ -271,19 +272,19 @@ describe('a configuration on standard error', () => {
 
   it('is one plain line for people, and never anything on standard output', async () => {
     const { home } = homeWith(`[llm]\napi_key = "${KEY}"`);
-    const { code, out, err } = await run(home, ['stats']);
+    const { code, out, err } = await runAlone(home, ['stats']);
     assert.equal(code, 0);
     assert.match(err, /^error: [^\n{]*literal api_key in \[llm\][^\n{]*api_key_file\n$/);
     assert.doesNotMatch(out, /api_key/);
     const copied = onPostgres ? [] : [['backup', '--to', join(home, 'b')]];
     for (const args of [['stats'], ...copied, ['identity', 'list']]) {
-      const json = await run(home, [...args, '--json']);
+      const json = await runAlone(home, [...args, '--json']);
       assert.equal(json.code, 0, json.err);
       assert.equal(json.out, `${JSON.stringify(JSON.parse(json.out))}\n`);
       assert.equal((JSON.parse(json.err) as { code: string }).code, 'CONFIG_INLINE_API_KEY');
       assert.ok(!(json.out + json.err + err).includes(KEY));
     }
-    const silent = await run(home, ['stats'], { env: { SVC_LOG_LEVEL: 'silent' } });
+    const silent = await runAlone(home, ['stats'], { env: { SVC_LOG_LEVEL: 'silent' } });
     assert.equal(silent.err, '');
   });
 
@@ -314,7 +315,7 @@ describe('a configuration on standard error', () => {
 
   it('says so when the embedder cannot be built, and recall goes by keyword', async () => {
     const { home } = homeWith('');
-    const { code, out, err } = await run(home, ['recall', 'x', '--json'], {
+    const { code, out, err } = await runAlone(home, ['recall', 'x', '--json'], {
       env: { SVC_EMBED_BACKEND: 'groq', SVC_EMBED_MODEL: 'nobody/knows-it' },
     });
     assert.equal(code, 0);
