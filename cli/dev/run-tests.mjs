@@ -73,15 +73,15 @@ function entryOf(name, tests, share = 0) {
   return { path: relative(PROJECT, path), tests, share };
 }
 
-/** What runs in one process each. */
-function entriesOf(paths) {
+/** What runs in one process each: neighbours, in entries whose names begin with `prefix`. */
+function entriesOf(paths, prefix = '') {
   const areas = new Map();
   for (const path of paths) areas.set(areaOf(path), [...(areas.get(areaOf(path)) ?? []), path]);
   const entries = [...areas].flatMap(([area, members]) => {
     const shares = Math.ceil(members.length / FILES_TOGETHER);
     return Array.from({ length: shares }, (_, share) => {
       const tests = members.filter((_, index) => index % shares === share);
-      return entryOf(`${area}-${share}`, tests, share);
+      return entryOf(`${prefix}${area}-${share}`, tests, share);
     });
   });
   // Areas take turns, so that those that wait run beside those that compute.
@@ -192,8 +192,10 @@ async function runAll(entries, concurrency) {
 }
 
 await runAll(entriesOf(files.filter((path) => !isAlone(path))), CONCURRENCY);
+const alone = files.filter(isAlone);
+// Those of the long form need a heap of their own.
 await runAll(
-  files.filter(isAlone).map((path, index) => entryOf(`alone-${index}`, [path])),
+  long ? alone.map((path, index) => entryOf(`alone-${index}`, [path])) : entriesOf(alone, 'alone-'),
   1,
 );
 await server?.stop();

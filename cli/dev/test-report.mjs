@@ -5,16 +5,20 @@ import { PROJECT } from './project.mjs';
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 /** True for the failure of a test itself, not of those in it. */
 const isOwn = (error) => error !== undefined && error.failureType !== 'subtestsFailed';
+/** Files that the end names as the slowest, in runs of many. */
+const SLOWEST = 20;
 const NONE = { passed: 0, failed: 0, skipped: 0, ms: 0 };
 
 /**
- * What a run of tests says: each failure as it happens; at the end a line for each folder, the longest first, the failures
- * again, and the sums as the last line: `N passed, N failed`.
+ * What a run of tests says: each failure as it happens; at the end a line for each folder, the longest first, the slowest
+ * files, the failures again, and the sums as the last line: `N passed, N failed`.
  */
 export class TestReport {
   #say;
   #folderOf;
   #folders = new Map();
+  /** Milliseconds of each file. */
+  #files = new Map();
   #failures = [];
   #beganMs = Date.now();
 
@@ -58,7 +62,10 @@ export class TestReport {
       else if (error === undefined && kind !== 'suite' && !isProcess(data)) {
         this.#folder(fileOf(data))[data.skip === undefined ? 'passed' : 'skipped'] += 1;
       }
-      if (isFile(data) && !isProcess(data)) this.#folder(fileOf(data)).ms += ms;
+      if (isFile(data) && !isProcess(data)) {
+        this.#folder(fileOf(data)).ms += ms;
+        this.#files.set(fileOf(data), ms);
+      }
       this.#progress();
     };
   }
@@ -71,11 +78,20 @@ export class TestReport {
       const further = `${failed > 0 ? `, ${failed} failed` : ''}${skipped > 0 ? `, ${skipped} skipped` : ''}`;
       this.#say(`${name}: ${passed} passed${further} (${seconds(ms)})`);
     }
+    this.#saySlowest();
     if (this.#failures.length > 0) this.#say('\nfailed:');
     for (const failure of this.#failures) this.#say(failure);
     this.#say(`\n${this.#sum('skipped')} skipped, ${seconds(Date.now() - this.#beganMs)}`);
     this.#say(`${this.#sum('passed')} passed, ${this.#sum('failed')} failed`);
     return this.#sum('failed') === 0 && this.#sum('passed') > 0;
+  }
+
+  #saySlowest() {
+    if (this.#files.size <= SLOWEST) return;
+    const slowest = [...this.#files].sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
+    this.#say('\nthe slowest files:');
+    for (const [file, ms] of slowest)
+      this.#say(`${file.replace(/^dist\/test\/|\.test\.js$/g, '')}: ${seconds(ms)}`);
   }
 
   #folder(file) {
