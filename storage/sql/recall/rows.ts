@@ -76,6 +76,8 @@ export class RowReader {
   readonly #database: Connection;
   readonly #scope: Scope;
   readonly #gate: SqlFragment;
+  /** The gate for turns beside a row: a turn that the viewer may not see changes no score, not even by being there. */
+  readonly #besideGate: SqlFragment;
   readonly #filters: SqlFragment;
   readonly #unsure: SqlFragment;
   readonly #sourced: boolean;
@@ -88,6 +90,7 @@ export class RowReader {
     this.#database = database;
     this.#scope = scope;
     this.#gate = visibleRows('memory', request.viewer, request.now);
+    this.#besideGate = visibleRows('beside', request.viewer, request.now);
     this.#filters = recallFilters('memory', request);
     this.#unsure = recallFilters('memory', request, { confidence: false });
     this.#sourced = (request.sourceUriPrefix ?? null) !== null;
@@ -143,12 +146,13 @@ export class RowReader {
     }) as number[];
   }
 
-  /** Each turn of a conversation between those before and after it, in their order. */
+  /** Each turn of a conversation between the visible ones before and after it, in their order. */
   chains(rids: readonly number[], distance: number): number[][] {
     if (rids.length === 0) return [];
     const side = (order: '<' | '>') =>
-      `(SELECT group_concat(rid) FROM (SELECT rid FROM memories WHERE ${SPOKEN.conversation} = memory.conversation
+      `(SELECT group_concat(rid) FROM (SELECT rid FROM memories AS beside WHERE ${SPOKEN.conversation} = memory.conversation
         AND ns_id = memory.ns_id AND owner_id = memory.owner_id AND ${SPOKEN.turn} ${order} memory.turn
+        AND ${this.#besideGate.sql}
         ORDER BY ${SPOKEN.turn} ${order === '<' ? 'DESC' : 'ASC'} LIMIT @distance))`;
     const sql = `SELECT memory.rid, ${side('<')}, ${side('>')}
       FROM (SELECT rid, ns_id, owner_id, ${SPOKEN.conversation} AS conversation, ${SPOKEN.turn} AS turn
@@ -156,6 +160,7 @@ export class RowReader {
     const rows = statement(this.#database, sql, 'raw').all({
       rids: `[${rids.join(',')}]`,
       distance,
+      ...this.#besideGate.parameters,
     }) as [number, string | null, string | null][];
     const numbers = (list: string | null) => (list === null ? [] : list.split(',').map(Number));
     return rows.map(([rid, before, after]) => [...numbers(before).reverse(), rid, ...numbers(after)]);

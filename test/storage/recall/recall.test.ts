@@ -297,3 +297,30 @@ test('a turn is judged with the turns beside it, of its own conversation, owner 
     'another namespace',
   );
 });
+
+test('a turn that the viewer may not see changes no score of the turns beside it', () => {
+  const stranger = { all: false, agentId: 'ai:ben', asNamespace: null };
+  const scoreBeside = (conversation: string, viewer = stranger) => {
+    const store = new TestStore();
+    store.add(...filler(20));
+    const [rid] = store.add(
+      {
+        ...{
+          title: 'turn 1',
+          content: 'Ann: Where did you buy the violin?',
+          metadata: { agent_id: 'ai:ann' },
+        },
+        ...{ conversation: 'a', turn: 1 },
+      },
+      {
+        ...{ title: 'turn 2', content: 'Ben: The violin was in the little shop by the harbour.' },
+        ...{ metadata: { agent_id: 'ai:ann', scope: 'private' }, conversation, turn: 2 },
+      },
+    );
+    const { rows } = recall(store.database, request('where did Ben buy the violin?', { viewer }));
+    return rows.find((row) => row.rid === rid)!.score;
+  };
+  assert.equal(scoreBeside('a'), scoreBeside('another'));
+  const owner = { ...stranger, agentId: 'ai:ann' };
+  assert.notEqual(scoreBeside('a', owner), scoreBeside('another', owner));
+});
