@@ -121,13 +121,38 @@ export function questionSets(path: string | undefined): QuestionSet[] {
       questions: questionsOf(right, unanswerable),
     };
   };
+  const stores = ordinaryStores();
   return [
-    ...ordinaryStores(),
+    ...stores,
+    ...stores.filter(({ asks }) => asks === 'plain').flatMap(parts),
     team('notes'),
     team('languages', new URL('languages.json', FIXTURES)),
     paraphrases(),
     ...(path === undefined ? [] : conversations(path)),
   ];
+}
+
+const PART_NOTES = 10;
+const PARTS_MAX = 4;
+
+/** Stores of a few notes from one, with all its questions: most of them have no answer there, as in a store that has just begun. */
+function parts({ source, memories, questions, ...store }: QuestionSet): QuestionSet[] {
+  const count = Math.min(PARTS_MAX, Math.floor(memories.length / PART_NOTES));
+  return Array.from({ length: count }, (_, at): QuestionSet => {
+    const some = memories.filter((_, place) => place % count === at).slice(0, PART_NOTES);
+    const keys = new Set(some.map(({ key }) => key));
+    const rightOf = ({ right }: Question) => right.filter((key) => keys.has(key));
+    return {
+      ...{
+        ...store,
+        fitted: false,
+        source: `${source}, part ${at + 1}`,
+        namespace: `${store.namespace}-part-${at + 1}`,
+      },
+      memories: some,
+      questions: questions.map((question) => ({ text: question.text, right: rightOf(question) })),
+    };
+  });
 }
 
 function paraphrases(): QuestionSet {

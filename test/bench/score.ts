@@ -182,8 +182,9 @@ function heldBack(asked: readonly Asked[], sort: RowSort, mode: Mode) {
   return { all, without: (source: string) => without.get(groupName(source)) ?? all };
 }
 
-/** Sessions and turns of one conversation are held back together. */
-const groupName = (source: string): string => source.replace(/^(?:session|turn) /, 'conversation ');
+/** Sessions and turns of one conversation are held back together, and so are a store and its parts. */
+const groupName = (source: string): string =>
+  source.replace(/^(?:session|turn) /, 'conversation ').replace(/, part \d+$/, '');
 const groupOf = ({ source }: QuestionSet): string => groupName(source);
 
 /** A fit whose ridge treats all features alike; `scaled` are its weights before they are brought to the scale of the features. */
