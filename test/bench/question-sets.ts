@@ -64,17 +64,14 @@ const storeSchema = z.strictObject({
 
 type Store = z.output<typeof storeSchema>;
 
-const storeFrom = (file: string | URL): Store => storeSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+const storeFrom = (file: URL): Store => storeSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 
-/** The stores of people, teams and agents, as `mnemesh store` keeps their notes; those of `fixtures/stores`, or one file. */
-export function ordinaryStores(file?: string): QuestionSet[] {
-  const files =
-    file === undefined
-      ? readdirSync(STORES)
-          .filter((name) => name.endsWith('.json'))
-          .sort()
-          .map((name) => new URL(name, STORES))
-      : [file];
+/** The stores of people, teams and agents, as `mnemesh store` keeps their notes: those of `fixtures/stores`. */
+function ordinaryStores(): QuestionSet[] {
+  const files = readdirSync(STORES)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .map((name) => new URL(name, STORES));
   return files.map(storeFrom).map((store) => {
     const { name, notes } = notesOf(store);
     return {
